@@ -1,0 +1,1 @@
+"""Airflow's side: thin. Everything that decides lives in `streamops.supervisor`."""

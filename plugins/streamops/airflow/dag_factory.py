@@ -1,0 +1,86 @@
+"""DAGs from the settings: one for each live stream, and one that shows what is wrong with the rest."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+from airflow.exceptions import AirflowFailException
+from airflow.sdk import DAG, get_parsing_context, task
+from airflow.utils.types import DagRunType
+
+from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
+from streamops.errors import SettingsError
+from streamops.settings import Settings, SettingsProblem, load_settings
+from streamops.spec import StreamSpec
+
+# Moving it would change every DAG's schedule; that it lies in the past is all that counts.
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+CONFIG_ERRORS_DAG = "streamops_config_errors"
+
+RETRY = {"retries": 3, "retry_delay": timedelta(seconds=15)}
+"""For worker trouble only: the restarts of a stream are the supervisor's and happen inside one try."""
+
+
+def stream_dag_id(stream: str) -> str:
+    """The id of a live stream's DAG."""
+    return f"stream__{stream}"
+
+
+def build_dags(config: str) -> Iterator[DAG]:
+    """The DAGs of a settings file; in a worker only the one that it asks for.
+
+    A stream whose declaration is wrong gets no DAG, and the others are not touched. A file that can't be read at all
+    raises: Airflow shows the import error and keeps the DAGs that it knows.
+    """
+    settings = load_settings(config)
+    if settings.errors and not settings.streams:
+        raise SettingsError("\n".join(str(problem) for problem in settings.errors))
+    wanted = get_parsing_context().dag_id
+    for spec in settings.streams:
+        if wanted in (None, stream_dag_id(spec.name)):
+            yield _stream_dag(spec, settings)
+    if settings.errors and wanted in (None, CONFIG_ERRORS_DAG):
+        yield _config_errors_dag(settings.errors)
+
+
+def _stream_dag(spec: StreamSpec, settings: Settings) -> DAG:
+    """`@continuous` with scheduled runs only: a manual run would queue for ever behind the one that lives."""
+    config = str(settings.path)
+    with DAG(
+        dag_id=stream_dag_id(spec.name),
+        description=spec.description or f"Keeps {spec.name} running",
+        schedule="@continuous",
+        start_date=START,
+        catchup=False,
+        max_active_runs=1,
+        allowed_run_types=[DagRunType.SCHEDULED],
+        is_paused_upon_creation=False,
+        default_args=RETRY,
+        tags=["streamops", "stream"],
+    ) as dag:
+        await_release = AwaitReleaseOperator(task_id="await_release", stream=spec.name, config=config)
+        supervise = StreamOperator(task_id="supervise", stream=spec.name, config=config)
+        await_release >> supervise
+    return dag
+
+
+def _config_errors_dag(problems: Sequence[SettingsProblem]) -> DAG:
+    text = "\n".join(f"- {problem}" for problem in problems)
+    with DAG(
+        dag_id=CONFIG_ERRORS_DAG,
+        description="Streams that can't be supervised because their declaration is wrong",
+        schedule="@hourly",
+        start_date=START,
+        catchup=False,
+        max_active_runs=1,
+        is_paused_upon_creation=False,
+        doc_md=f"Fix these in the settings file; the DAG goes away by itself.\n\n{text}",
+        tags=["streamops"],
+    ) as dag:
+
+        @task(task_id="report")
+        def report() -> None:
+            raise AirflowFailException(f"{len(problems)} problem(s) in the settings:\n{text}")
+
+        report()
+    return dag

@@ -1,0 +1,131 @@
+"""Tasks that supervise a stream. A task never owns the driver: each slice attaches to what the control log says."""
+
+import random
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, NoReturn
+
+from airflow.exceptions import AirflowFailException
+from airflow.sdk import BaseOperator, Context
+
+from streamops.airflow.triggers import StreamTrigger
+from streamops.airflow.wiring import build_supervisor
+from streamops.errors import StreamOpsError
+from streamops.supervisor import Action, Decision, Look, Supervisor
+from streamops.supervisor.driver_log import tail
+
+LOG_LINES = 50
+"""Lines of a dead driver's log that go into the task log."""
+
+STANDS_STILL = frozenset({Action.PARKED, Action.BLOCKED})
+
+
+class StreamOperator(BaseOperator):
+    """Keeps a declared stream running: starts it, watches it without a worker slot, restarts it within its policy.
+
+    The task ends green after `run_for` (with jitter), so that a run's log stays readable; the next run attaches to the
+    living driver. It fails only when the stream is parked. Marking it failed or success, clearing or killing it never
+    stops the stream: `streamops stop` does.
+
+    :param stream: name of a stream in the settings.
+    :param config: path of the settings file.
+    :param run_for: how long one run lasts, about.
+    """
+
+    template_fields = ("stream",)
+    ui_color = "#d8e8f8"
+
+    def __init__(self, *, stream: str, config: str, run_for: timedelta = timedelta(days=1), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.stream = stream
+        self.config = config
+        self.run_for = run_for
+
+    def execute(self, context: Context) -> None:
+        """First slice of a try: attach to the driver or start one."""
+        end_at = datetime.now(UTC) + self.run_for * random.uniform(0.9, 1.1)
+        self._supervise(end_at=end_at.isoformat(), memory="")
+
+    def resume(self, context: Context, event: Mapping[str, str]) -> None:
+        """A further slice, woken by the trigger."""
+        self.log.info("stream=%s woken for %s: %s", self.stream, event["wake"], event["reason"])
+        if event["wake"] == "end-of-run":
+            return
+        self._supervise(end_at=event.get("end_at", ""), memory=event.get("memory", ""))
+
+    def _supervise(self, *, end_at: str, memory: str) -> None:
+        """Do what is to be done now, then sleep. Trouble with files, settings or connections is a wait, not a failure."""
+        try:
+            supervisor = build_supervisor(self.stream, self.config, actor=_actor(self), may_submit=True)
+            supervisor.take_over(memory)
+            decision = supervisor.settle(on_act=self._report)
+        except StreamOpsError as error:
+            self.log.warning("stream=%s can't be supervised now, trying again: %s", self.stream, error)
+            self._sleep(end_at)
+        self.log.info("stream=%s %s: %s", self.stream, decision.action, decision.reason)
+        if decision.action in STANDS_STILL:
+            raise AirflowFailException(_standstill(self.stream, decision))
+        self._sleep(end_at)
+
+    def _report(self, look: Look) -> None:
+        decision = look.decision
+        self.log.info("stream=%s epoch=%d %s: %s", self.stream, decision.epoch, decision.action, decision.reason)
+        if decision.action is not Action.RECORD_END:
+            return
+        for facts in look.observation.epochs:
+            if facts.epoch.number == decision.epoch and facts.epoch.submission:
+                path = facts.epoch.submission.handle.log
+                self.log.info("last %d lines of %s:\n%s", LOG_LINES, path, "\n".join(tail(path, LOG_LINES)))
+
+    def _sleep(self, end_at: str) -> NoReturn:
+        self.defer(
+            trigger=StreamTrigger(stream=self.stream, config=self.config, end_at=end_at), method_name="resume"
+        )
+
+
+class AwaitReleaseOperator(BaseOperator):
+    """Waits, without a worker slot, while a stream is parked; succeeds at once when it is not.
+
+    It stands before the supervising task so that a parked stream fails one run, visibly, and the next run waits instead
+    of failing again and again.
+    """
+
+    template_fields = ("stream",)
+    ui_color = "#f8ecd0"
+
+    def __init__(self, *, stream: str, config: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.stream = stream
+        self.config = config
+
+    def execute(self, context: Context) -> None:
+        """Look once; sleep while the stream stands still."""
+        try:
+            decision = self._supervisor().look().decision
+        except StreamOpsError as error:
+            self.log.warning("stream=%s can't be looked at, leaving it to the supervising task: %s", self.stream, error)
+            return
+        if decision.action in STANDS_STILL:
+            self.log.warning(_standstill(self.stream, decision))
+            self.defer(
+                trigger=StreamTrigger(stream=self.stream, config=self.config, wake_for="release"),
+                method_name="resume",
+            )
+
+    def resume(self, context: Context, event: Mapping[str, str]) -> None:
+        """The stream was released."""
+        self.log.info("stream=%s is released: %s", self.stream, event["reason"])
+
+    def _supervisor(self) -> Supervisor:
+        return build_supervisor(self.stream, self.config, actor=_actor(self), may_submit=False)
+
+
+def _actor(task: BaseOperator) -> str:
+    return f"airflow:{task.dag_id}/{task.task_id}"
+
+
+def _standstill(stream: str, decision: Decision) -> str:
+    return (
+        f"stream {stream} is {decision.action}: {decision.reason}\n"
+        f"When the cause is mended: streamops release {stream} --reason '…'"
+    )

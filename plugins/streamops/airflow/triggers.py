@@ -1,0 +1,120 @@
+"""The trigger that watches one stream. It looks and never acts: neither its end nor its cancellation touches a driver.
+
+There is no `on_kill`: marking a task failed, clearing it or deleting it must not stop a stream.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+from streamops.airflow.wiring import build_supervisor
+from streamops.supervisor import Action, Look, Supervisor
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+LOOK_TIMEOUT_SECONDS = 60.0
+TROUBLE_PAUSE_SECONDS = 10.0
+
+# Looks block on files, and the triggerer's loop must not; an own pool, because the loop's default one is shared with
+# every other trigger and a hung file system would fill it.
+_POOL = ThreadPoolExecutor(max_workers=8, thread_name_prefix="streamops-look")
+
+_QUIET = {
+    # What a task waits out instead of waking up for. A parked stream wakes the supervising task, which fails with the
+    # report; it keeps the releasing one asleep.
+    "act": frozenset({Action.KEEP, Action.WAIT, Action.STOPPED}),
+    "release": frozenset({Action.PARKED, Action.BLOCKED}),
+}
+
+
+class StreamTrigger(BaseTrigger):
+    """Fires once, when there is something to do for its task.
+
+    The arguments are stored in Airflow's database and outlive releases: new ones get a default, old ones stay accepted.
+    """
+
+    def __init__(
+        self,
+        *,
+        stream: str,
+        config: str,
+        wake_for: str = "act",
+        end_at: str = "",
+        quiet_seconds: float = 15.0,
+        interval_seconds: float = 2.0,
+        **ignored: Any,
+    ) -> None:
+        super().__init__()
+        self.stream = stream
+        self.config = config
+        self.wake_for = wake_for
+        self.end_at = end_at
+        self.quiet_seconds = quiet_seconds
+        self.interval_seconds = interval_seconds
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        arguments = {
+            "stream": self.stream,
+            "config": self.config,
+            "wake_for": self.wake_for,
+            "end_at": self.end_at,
+            "quiet_seconds": self.quiet_seconds,
+            "interval_seconds": self.interval_seconds,
+        }
+        return f"{StreamTrigger.__module__}.{StreamTrigger.__qualname__}", arguments
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        yield TriggerEvent(await self._watch())
+
+    async def _watch(self) -> dict[str, str]:
+        """Look until there is something to do; trouble with files or settings is waited out, as unknown is no event.
+
+        Nothing fires in the first seconds: Airflow 3.3 may take the end of the slice before for the end of a task that
+        resumes at once (issues 72716 and 71580 of apache/airflow).
+        """
+        loop = asyncio.get_running_loop()
+        fires_from = loop.time() + self.quiet_seconds
+        supervisor: Supervisor | None = None
+        trouble = ""
+        while True:
+            pause = self.interval_seconds
+            look: Look | None = None
+            try:
+                supervisor = supervisor or await _in_pool(self._build)
+                look = await _in_pool(supervisor.look)
+                trouble = ""
+            except Exception as error:
+                pause = max(pause, TROUBLE_PAUSE_SECONDS)
+                if str(error) != trouble:
+                    trouble = str(error)
+                    log.warning("stream=%s can't be looked at, trying again: %r", self.stream, error)
+            if loop.time() >= fires_from:
+                if supervisor and look and look.decision.action not in _QUIET[self.wake_for]:
+                    return self._event(look, supervisor)
+                if self.end_at and datetime.now(UTC) >= datetime.fromisoformat(self.end_at):
+                    return {"wake": "end-of-run", "reason": "the run has lasted its time", "end_at": self.end_at}
+            await asyncio.sleep(pause)
+
+    def _build(self) -> Supervisor:
+        return build_supervisor(self.stream, self.config, actor="airflow:trigger", may_submit=False)
+
+    def _event(self, look: Look, supervisor: Supervisor) -> dict[str, str]:
+        decision = look.decision
+        return {
+            "wake": str(decision.action),
+            "reason": decision.reason,
+            "end_at": self.end_at,
+            "memory": supervisor.hand_over(),
+        }
+
+
+async def _in_pool(work: Callable[[], T]) -> T:
+    future = asyncio.get_running_loop().run_in_executor(_POOL, work)
+    return await asyncio.wait_for(future, LOOK_TIMEOUT_SECONDS)

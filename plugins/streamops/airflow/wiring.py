@@ -1,0 +1,63 @@
+"""From a stream's name to its supervisor, inside an Airflow process."""
+
+from dataclasses import replace
+from typing import Any
+
+from airflow.sdk import BaseHook
+
+from streamops.clock import SystemClock
+from streamops.errors import SettingsError
+from streamops.launch.local import LocalLauncher
+from streamops.settings import load_settings
+from streamops.spec import LaunchSpec, StreamSpec
+from streamops.storage.kinds import storage_for
+from streamops.supervisor import Supervisor
+from streamops.supervisor.requests import this_author
+
+SPARK_CONNECTION_TYPE = "spark"
+
+
+def build_supervisor(stream: str, config: str, *, actor: str, may_submit: bool) -> Supervisor:
+    """The supervisor of a declared stream. SettingsError when its declaration is wrong or gone.
+
+    Only who may submit asks Airflow for the stream's connection: a trigger looks and never starts anything.
+    """
+    settings = load_settings(config)
+    spec = settings.stream(stream)
+    return Supervisor(
+        with_connection(spec) if may_submit else spec,
+        storage=storage_for(spec.checkpoint),
+        launcher=LocalLauncher(),
+        clock=SystemClock(),
+        state_root=settings.state_root,
+        author=this_author(actor),
+    )
+
+
+def with_connection(spec: StreamSpec) -> StreamSpec:
+    """The spec with master, deploy mode and queue of its Airflow connection, where it names one.
+
+    The connection has the form of the provider apache-spark (6.3): host and port are the master, the extras
+    `deploy-mode` and `queue` the rest. Unlike there, an unknown connection is an error and not silently `yarn`.
+    """
+    if not spec.launch.connection:
+        return spec
+    connection = BaseHook.get_connection(spec.launch.connection)
+    if connection.conn_type != SPARK_CONNECTION_TYPE:
+        raise SettingsError(
+            f"stream {spec.name}: connection {spec.launch.connection} is of type {connection.conn_type!r},"
+            f" expected {SPARK_CONNECTION_TYPE!r}"
+        )
+    return replace(spec, launch=_launch_of(connection, spec.launch))
+
+
+def _launch_of(connection: Any, declared: LaunchSpec) -> LaunchSpec:
+    if not connection.host:
+        raise SettingsError(f"connection {declared.connection} names no host: the Spark master is expected there")
+    extras = connection.extra_dejson
+    return replace(
+        declared,
+        master=f"{connection.host}:{connection.port}" if connection.port else connection.host,
+        deploy_mode=extras.get("deploy-mode") or declared.deploy_mode,
+        queue=extras.get("queue") or declared.queue,
+    )

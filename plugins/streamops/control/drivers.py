@@ -1,0 +1,97 @@
+"""What drivers leave in their own folders: heartbeat, progress, exit record."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from streamops.control import codec
+from streamops.control.layout import DRIVER_FOLDER, EXIT, HEARTBEAT, driver_folder, drivers_folder
+from streamops.control.records import Outcome
+from streamops.errors import CorruptRecordError, ObjectNotFoundError
+from streamops.storage import ReadableStorage, join
+
+T = TypeVar("T")
+
+
+class DriverPhase(StrEnum):
+    """What a driver says it is doing."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat:
+    """Replaced at every beat. Only a moving sequence number shows life; the wall clock is for people."""
+
+    epoch: int
+    instance: str
+    token: str
+    sequence: int
+    phase: DriverPhase
+    at: str
+    host: str
+    pid: int
+    query_id: str = ""
+    batch: int = -1
+    """The newest batch that the query has reported; -1 before the first."""
+    application_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExitRecord:
+    """Written once, as the last thing: it gives the reason of an end, never the proof."""
+
+    epoch: int
+    instance: str
+    outcome: Outcome
+    at: str
+    error_classes: tuple[str, ...] = ()
+    text: str = ""
+    batch: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverTraces:
+    """What one instance of a driver has left so far."""
+
+    epoch: int
+    instance: str
+    heartbeat: Heartbeat | None
+    exit: ExitRecord | None
+    is_readable: bool = True
+    """False when a file is there that does not parse: known to have been there, not known what it says."""
+
+
+def read_traces(storage: ReadableStorage, control: str, epoch: int) -> tuple[DriverTraces, ...]:
+    """The traces of every instance of an epoch; more than one means that a manager restarted it behind our back."""
+    return tuple(
+        _read_instance(storage, control, found_epoch, instance)
+        for found_epoch, instance in driver_instances(storage, control)
+        if found_epoch == epoch
+    )
+
+
+def driver_instances(storage: ReadableStorage, control: str) -> tuple[tuple[int, str], ...]:
+    """Epoch and instance of every driver that ever wrote a beat here, by epoch."""
+    names = storage.list(drivers_folder(control))
+    return tuple(sorted((int(match[1]), match[2]) for name in names if (match := DRIVER_FOLDER.match(name))))
+
+
+def _read_instance(storage: ReadableStorage, control: str, epoch: int, instance: str) -> DriverTraces:
+    folder = driver_folder(control, epoch, instance)
+    try:
+        heartbeat = _read(storage, Heartbeat, join(folder, HEARTBEAT))
+        exit_record = _read(storage, ExitRecord, join(folder, EXIT))
+    except CorruptRecordError:
+        return DriverTraces(epoch=epoch, instance=instance, heartbeat=None, exit=None, is_readable=False)
+    return DriverTraces(epoch=epoch, instance=instance, heartbeat=heartbeat, exit=exit_record)
+
+
+def _read(storage: ReadableStorage, kind: type[T], address: str) -> T | None:
+    try:
+        return codec.decode(kind, storage.read(address), address=address)
+    except ObjectNotFoundError:
+        return None

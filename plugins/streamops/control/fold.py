@@ -1,0 +1,257 @@
+"""What the records mean: state is a pure fold over them, so audit trail and state cannot disagree.
+
+The fold is total. A record that contradicts the state before it (an epoch that is not the next one, a second submit of
+an epoch) changes nothing and is counted: writers decide on a fold and append at its next number, so only a damaged or
+hand-edited log holds such a record, and it must not stop the stream that runs.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from functools import reduce
+from typing import Any
+
+from streamops.control.records import (
+    Adopted,
+    Author,
+    Claimed,
+    DriverEnded,
+    KillBegun,
+    MaintenanceBegun,
+    MaintenanceEnded,
+    Outcome,
+    Parked,
+    Position,
+    Record,
+    Released,
+    StartRequested,
+    StopRequested,
+    Submitted,
+    UnknownBody,
+)
+
+FAILURES = frozenset({Outcome.FAILED, Outcome.DIED, Outcome.KILLED, Outcome.LAUNCH_FAILED, Outcome.FINISHED})
+"""Ends that count as a failure of a live stream. Even a clean end does: a live query is not meant to end by itself."""
+
+MAX_FAILURES_KEPT = 100
+
+
+class Desire(StrEnum):
+    """What the stream is meant to do."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Who did something, when and why."""
+
+    at: datetime
+    by: Author
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Epoch:
+    """One claim and what became of it."""
+
+    claim: Claimed
+    claimed: Note
+    record: int
+    """Number of the claim's record: where the driver begins to read."""
+    submission: Submitted | None = None
+    submitted: Note | None = None
+    kill: Note | None = None
+    """Who began to kill the driver, and why."""
+    end: DriverEnded | None = None
+    ended: Note | None = None
+
+    @property
+    def number(self) -> int:
+        """The epoch's number, 1, 2, 3 …"""
+        return self.claim.epoch
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a driver of this epoch may still live: nobody has proven its end."""
+        return self.end is None
+
+    @property
+    def has_progressed(self) -> bool:
+        """Whether batches were committed between the claim and the proven end."""
+        return self.end is not None and self.end.position.commit > self.claim.position.commit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """An end that counts against the restart budget."""
+
+    epoch: int
+    at: datetime
+    outcome: Outcome
+    has_progressed: bool
+    error_classes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Maintenance:
+    """Until then the live query yields."""
+
+    until: datetime
+    note: Note
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogState:
+    """What the log says about one checkpoint."""
+
+    next_number: int = 0
+    stream: str = ""
+    newest: Epoch | None = None
+    older_open: tuple[Epoch, ...] = ()
+    """Epochs below the newest whose end nobody has proven."""
+    desire: Desire = Desire.RUNNING
+    desired: Note | None = None
+    parked: Note | None = None
+    maintenance: Maintenance | None = None
+    failures: tuple[Failure, ...] = ()
+    """Since the last release, oldest first, at most MAX_FAILURES_KEPT."""
+    position: Position | None = None
+    """The checkpoint as it stood at the newest record that says."""
+    accepts_unsafe: bool = False
+    """Whether a person's release lets the next start pass although its plan is not safe."""
+    unknown_records: int = 0
+    contradictions: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no log."""
+        return self.next_number == 0
+
+    @property
+    def open_epochs(self) -> tuple[Epoch, ...]:
+        """Epochs whose driver may still live, the newest last."""
+        newest = (self.newest,) if self.newest and self.newest.is_open else ()
+        return self.older_open + newest
+
+    @property
+    def next_epoch(self) -> int:
+        """The number of the next claim."""
+        return self.newest.number + 1 if self.newest else 1
+
+
+def fold(records: Iterable[Record], state: LogState | None = None) -> LogState:
+    """The state after these records, which follow directly on `state`."""
+    return reduce(_apply, records, state or LogState())
+
+
+def _apply(state: LogState, record: Record) -> LogState:
+    note = Note(at=record.at, by=record.by, reason=record.reason)
+    counted = replace(state, next_number=record.number + 1)
+    if isinstance(record.body, UnknownBody):
+        return replace(counted, unknown_records=state.unknown_records + 1)
+    rule = _RULES.get(type(record.body))
+    if rule is None:
+        return counted
+    changed = rule(counted, record.body, note)
+    return replace(counted, contradictions=state.contradictions + 1) if changed is None else changed
+
+
+def _adopted(state: LogState, body: Adopted, note: Note) -> LogState | None:
+    return replace(state, stream=state.stream or body.stream, position=body.position, parked=None)
+
+
+def _claimed(state: LogState, body: Claimed, note: Note) -> LogState | None:
+    if body.epoch != state.next_epoch:
+        return None
+    return replace(
+        state,
+        stream=state.stream or body.stream,
+        newest=Epoch(claim=body, claimed=note, record=state.next_number - 1),
+        older_open=state.open_epochs,
+        position=body.position,
+        accepts_unsafe=False,
+    )
+
+
+def _submitted(state: LogState, body: Submitted, note: Note) -> LogState | None:
+    newest = state.newest
+    if newest is None or newest.number != body.epoch or newest.submission or not newest.is_open:
+        return None
+    return replace(state, newest=replace(newest, submission=body, submitted=note))
+
+
+def _kill_begun(state: LogState, body: KillBegun, note: Note) -> LogState | None:
+    if not any(epoch.number == body.epoch for epoch in state.open_epochs):
+        return None
+    return _with_epoch(state, body.epoch, lambda epoch: replace(epoch, kill=note))
+
+
+def _driver_ended(state: LogState, body: DriverEnded, note: Note) -> LogState | None:
+    epoch = next((epoch for epoch in state.open_epochs if epoch.number == body.epoch), None)
+    if epoch is None:
+        return None
+    ended = replace(epoch, end=body, ended=note)
+    failures = state.failures
+    if body.outcome in FAILURES:
+        failure = Failure(
+            epoch=body.epoch,
+            at=note.at,
+            outcome=body.outcome,
+            has_progressed=ended.has_progressed,
+            error_classes=body.error_classes,
+        )
+        failures = (*failures, failure)[-MAX_FAILURES_KEPT:]
+    changed = _with_epoch(state, body.epoch, lambda _: ended)
+    return replace(changed, failures=failures, position=body.position)
+
+
+def _with_epoch(state: LogState, number: int, change: Callable[[Epoch], Epoch]) -> LogState:
+    """The state with one open epoch changed; an older one that has ended is no longer kept."""
+    older = tuple(change(epoch) if epoch.number == number else epoch for epoch in state.older_open)
+    newest = state.newest
+    if newest and newest.number == number:
+        newest = change(newest)
+    return replace(state, newest=newest, older_open=tuple(epoch for epoch in older if epoch.is_open))
+
+
+def _stop_requested(state: LogState, body: StopRequested, note: Note) -> LogState | None:
+    return replace(state, desire=Desire.STOPPED, desired=note)
+
+
+def _start_requested(state: LogState, body: StartRequested, note: Note) -> LogState | None:
+    return replace(state, desire=Desire.RUNNING, desired=note)
+
+
+def _maintenance_begun(state: LogState, body: MaintenanceBegun, note: Note) -> LogState | None:
+    return replace(state, maintenance=Maintenance(until=body.until, note=note))
+
+
+def _maintenance_ended(state: LogState, body: MaintenanceEnded, note: Note) -> LogState | None:
+    return replace(state, maintenance=None)
+
+
+def _parked(state: LogState, body: Parked, note: Note) -> LogState | None:
+    return replace(state, parked=note)
+
+
+def _released(state: LogState, body: Released, note: Note) -> LogState | None:
+    return replace(state, parked=None, failures=(), accepts_unsafe=body.accepts_unsafe)
+
+
+# Acts leave no trace in the state yet: they are there for the audit trail.
+_RULES: dict[type, Callable[[LogState, Any, Note], LogState | None]] = {
+    Adopted: _adopted,
+    Claimed: _claimed,
+    Submitted: _submitted,
+    KillBegun: _kill_begun,
+    DriverEnded: _driver_ended,
+    StopRequested: _stop_requested,
+    StartRequested: _start_requested,
+    MaintenanceBegun: _maintenance_begun,
+    MaintenanceEnded: _maintenance_ended,
+    Parked: _parked,
+    Released: _released,
+}

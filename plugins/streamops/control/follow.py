@@ -1,0 +1,89 @@
+"""What a driver asks of the log at every beat: is my claim still the newest, and am I asked to stop?
+
+Both depend on the records behind the claim alone, so a driver never folds history and never lists a folder: one look
+reads its own claim again and tries the next number.
+"""
+
+from dataclasses import dataclass, replace
+
+from streamops.control import codec
+from streamops.control.layout import record_address
+from streamops.control.records import (
+    Claimed,
+    MaintenanceBegun,
+    MaintenanceEnded,
+    Record,
+    StartRequested,
+    StopRequested,
+)
+from streamops.errors import ControlLogError, ObjectNotFoundError
+from streamops.storage import ReadableStorage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What the log says to the driver of a claim."""
+
+    lost: str = ""
+    """Why the driver must halt at once; empty while its claim holds."""
+    stop: str = ""
+    """Who asks for a graceful stop and why; empty when nobody does."""
+
+    @property
+    def holds_claim(self) -> bool:
+        """Whether this driver, and nobody else, may start batches."""
+        return not self.lost
+
+
+class ClaimWatch:
+    """Follows the log behind one claim."""
+
+    def __init__(self, storage: ReadableStorage, control: str, *, number: int, token: str) -> None:
+        self._storage = storage
+        self._control = control
+        self._number = number
+        self._token = token
+        self._next = number + 1
+        self._standing = Standing()
+
+    def claim(self) -> Claimed:
+        """The claim itself; ControlLogError when the record is not this driver's claim, StorageError."""
+        record = self._read(self._number)
+        if not isinstance(record.body, Claimed) or record.body.token != self._token:
+            raise ControlLogError(f"{record_address(self._control, self._number)} is not the claim of this driver")
+        return record.body
+
+    def look(self) -> Standing:
+        """Where the driver stands now; StorageError when the log can't be asked, which is no answer at all."""
+        try:
+            self.claim()
+        except ObjectNotFoundError as error:
+            return Standing(lost=f"the control log is gone: {error}")
+        except ControlLogError as error:
+            return Standing(lost=str(error))
+        while self._standing.holds_claim:
+            try:
+                self._standing = _after(self._standing, self._read(self._next))
+            except ObjectNotFoundError:
+                break
+            except ControlLogError as error:
+                # A record that this version can't read may be a newer claim: to go on would be a guess.
+                self._standing = replace(self._standing, lost=str(error))
+            self._next += 1
+        return self._standing
+
+    def _read(self, number: int) -> Record:
+        address = record_address(self._control, number)
+        return codec.decode_record(self._storage.read(address), address=address)
+
+
+def _after(standing: Standing, record: Record) -> Standing:
+    match record.body:
+        case Claimed(epoch=epoch):
+            return replace(standing, lost=f"epoch {epoch} was claimed by {record.by.actor}: {record.reason}")
+        case StopRequested() | MaintenanceBegun():
+            return replace(standing, stop=f"{record.by.actor}: {record.reason}")
+        case StartRequested() | MaintenanceEnded():
+            return replace(standing, stop="")
+        case _:
+            return standing

@@ -1,0 +1,46 @@
+"""Names in the control folder, each with an example."""
+
+import re
+
+from streamops.storage import join
+
+RECORD_NAME = re.compile(r"^(\d{20})\.json$")
+"""`00000000000000000017.json`"""
+
+DRIVER_FOLDER = re.compile(r"^(\d+)-([0-9a-f]{8,32})$")
+"""`3-5f0c1a2b9d3e4f60`: epoch 3, instance 5f0c…"""
+
+HEARTBEAT = "heartbeat.json"
+PROGRESS = "progress.jsonl"
+EXIT = "exit.json"
+DRIVER_LOG = "driver.log"
+
+
+def control_folder(checkpoint: str) -> str:
+    """The control folder of a checkpoint: a sibling, because Spark checks that a new checkpoint is empty."""
+    return checkpoint + ".streamops"
+
+
+def log_folder(control: str) -> str:
+    """Where the records lie."""
+    return join(control, "log")
+
+
+def record_address(control: str, number: int) -> str:
+    """The address of one record."""
+    return join(control, "log", f"{number:020d}.json")
+
+
+def drivers_folder(control: str) -> str:
+    """Where every driver has its own folder."""
+    return join(control, "drivers")
+
+
+def driver_folder(control: str, epoch: int, instance: str) -> str:
+    """The folder that one driver alone writes."""
+    return join(control, "drivers", f"{epoch}-{instance}")
+
+
+def companion_checkpoint(checkpoint: str, number: int) -> str:
+    """The checkpoint of a further query in the same driver; beside the stream's own and covered by its claim."""
+    return f"{checkpoint}.companion-{number}"

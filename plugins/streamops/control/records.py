@@ -1,0 +1,261 @@
+"""The words of the control log, one frozen dataclass a kind.
+
+Records are never changed and live as long as the checkpoint, so this is a wire format: a field may be added with a
+default, nothing may be renamed or removed, and a record that an older reader would misunderstand says so in `min_reader`.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import ClassVar
+
+READER_VERSION = 1
+"""What this version understands; a record with a higher `min_reader` must not be folded by it."""
+
+
+class ClaimMode(StrEnum):
+    """What a claim on the checkpoint is for."""
+
+    LIVE = "live"
+    CATCHUP = "catchup"
+    BACKFILL = "backfill"
+    ACT = "act"
+
+
+class Outcome(StrEnum):
+    """How a driver ended, as recorded by the supervisor that made sure of it."""
+
+    FINISHED = "finished"
+    """The query ended by itself without an error."""
+    STOPPED = "stopped"
+    """It obeyed a stop request."""
+    FAILED = "failed"
+    """It left an exit record with an error."""
+    DIED = "died"
+    """It is gone and left no exit record: killed, out of memory, host trouble."""
+    KILLED = "killed"
+    """The supervisor killed it: hung, or over the grace of a stop request."""
+    LEASE_LOST = "lease-lost"
+    """It halted because a newer claim exists, or because it could not read the log."""
+    LAUNCH_FAILED = "launch-failed"
+    """The submit itself failed, or the driver ended before its first beat."""
+    NEVER_STARTED = "never-started"
+    """Claimed but never submitted as far as anybody can tell; should it appear after all, it sees the newer claim and halts."""
+    CONFIRMED_DEAD = "confirmed-dead"
+    """A person vouched for its end where the machine could not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverHandle:
+    """How to find a submitted driver again.
+
+    For a local process: host, boot id and pid namespace say where the pid has a meaning; `process` is
+    "<pid>:<start ticks>" of the group's leader, so that a reused number is never taken for it.
+    """
+
+    launcher: str
+    host: str = ""
+    boot_id: str = ""
+    pid_namespace: str = ""
+    process: str = ""
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """The newest batch ids of the checkpoint's two logs at one moment; -1 where a log is empty."""
+
+    query_id: str = ""
+    offset: int = -1
+    commit: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopted:
+    """A checkpoint with history but without a log was taken over by a person's word."""
+
+    kind: ClassVar[str] = "adopted"
+    stream: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """An epoch begins: its driver, and nobody else, may start batches."""
+
+    kind: ClassVar[str] = "claimed"
+    stream: str
+    epoch: int
+    token: str
+    mode: ClaimMode
+    position: Position
+    spec: str
+    """The resolved spec as JSON text, without secrets: what the driver runs, and what `status` compares."""
+    job_sha256: str
+    library_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """The one submit of an epoch was made."""
+
+    kind: ClassVar[str] = "submitted"
+    epoch: int
+    handle: DriverHandle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillBegun:
+    """The driver of an epoch is about to be killed by a supervisor: hung, superseded, or over the grace of a stop."""
+
+    kind: ClassVar[str] = "kill_begun"
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverEnded:
+    """The driver of an epoch is proven to be gone."""
+
+    kind: ClassVar[str] = "driver_ended"
+    epoch: int
+    outcome: Outcome
+    position: Position
+    error_classes: tuple[str, ...] = ()
+    text: str = ""
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopRequested:
+    """From now on the stream is meant to stand still; a living driver stops between two batches."""
+
+    kind: ClassVar[str] = "stop_requested"
+    epoch: int
+    """The epoch that was newest when it was asked; 0 when none was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartRequested:
+    """From now on the stream is meant to run again."""
+
+    kind: ClassVar[str] = "start_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaintenanceBegun:
+    """The live query yields to somebody's work until then."""
+
+    kind: ClassVar[str] = "maintenance_begun"
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaintenanceEnded:
+    """The live query may run again."""
+
+    kind: ClassVar[str] = "maintenance_ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parked:
+    """No more restarts until a person releases the stream."""
+
+    kind: ClassVar[str] = "parked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """A person looked, and the failures so far are forgotten.
+
+    `accepts_unsafe` lets exactly the next start pass although its plan is not safe.
+    """
+
+    kind: ClassVar[str] = "released"
+    accepts_unsafe: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActBegun:
+    """A destructive act begins; `plan` names what was approved."""
+
+    kind: ClassVar[str] = "act_begun"
+    act: str
+    plan: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActEnded:
+    """A destructive act ended, well or not."""
+
+    kind: ClassVar[str] = "act_ended"
+    act: str
+    plan: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownBody:
+    """A kind that a newer version wrote and that this one may skip: counted, not understood."""
+
+    kind: str
+
+
+Body = (
+    Adopted
+    | Claimed
+    | Submitted
+    | KillBegun
+    | DriverEnded
+    | StopRequested
+    | StartRequested
+    | MaintenanceBegun
+    | MaintenanceEnded
+    | Parked
+    | Released
+    | ActBegun
+    | ActEnded
+    | UnknownBody
+)
+
+KNOWN_BODIES: dict[str, type] = {
+    body.kind: body
+    for body in (
+        Adopted,
+        Claimed,
+        Submitted,
+        KillBegun,
+        DriverEnded,
+        StopRequested,
+        StartRequested,
+        MaintenanceBegun,
+        MaintenanceEnded,
+        Parked,
+        Released,
+        ActBegun,
+        ActEnded,
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """Who appends: a supervisor, an Airflow task, a person."""
+
+    actor: str
+    """For example `person:ana`, `airflow:stream__orders/supervise`, `supervise`."""
+    host: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One entry of the log: who, when, why, and what."""
+
+    number: int
+    at: datetime
+    by: Author
+    reason: str
+    nonce: str
+    """Random, so that the writer of a create whose answer got lost can tell its own record from another's."""
+    body: Body
+    min_reader: int = READER_VERSION

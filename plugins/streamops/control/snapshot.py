@@ -1,0 +1,72 @@
+"""A fold kept beside the log, so that a first look reads at most fifty records instead of a stream's whole life.
+
+Only a cache: a snapshot that is missing, broken, or of another fold is passed over and the log is folded from its start.
+"""
+
+from dataclasses import dataclass
+
+from streamops.control import codec
+from streamops.control.fold import LogState, fold
+from streamops.control.log import LogReader
+from streamops.control.records import Record
+from streamops.errors import CorruptRecordError, ObjectNotFoundError
+from streamops.storage import ReadableStorage, WritableStorage, join
+
+SNAPSHOT_INTERVAL = 50
+"""Records between two snapshots."""
+
+FOLD_VERSION = 1
+"""Raised whenever the fold gives another state for the same records."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The state after the first `state.next_number` records."""
+
+    fold_version: int
+    state: LogState
+
+
+def load_state(storage: ReadableStorage, control: str) -> LogState:
+    """The state of the log now, from the snapshot and the records behind it.
+
+    Raises what refresh_state raises.
+    """
+    state = _read_snapshot(storage, control)
+    if state is None:
+        return fold(LogReader(storage, control).read())
+    return refresh_state(storage, control, state)
+
+
+def refresh_state(storage: ReadableStorage, control: str, state: LogState) -> LogState:
+    """The state brought up to date; reads the last known record again and those behind it.
+
+    Raises what LogReader.read raises; CorruptRecordError when the last known record is gone.
+    """
+    records = LogReader(storage, control).read(after=state.next_number - 2)
+    if not records:
+        raise CorruptRecordError(
+            f"{control}: the log ends before record {state.next_number - 1}, which has been seen: records were removed"
+            " or an old backup was put back; restore the log"
+        )
+    return fold(records[1:], state)
+
+
+def save_snapshot_if_due(storage: WritableStorage, control: str, before: LogState, record: Record) -> None:
+    """Write the snapshot when the record that was just appended completes an interval."""
+    state = fold((record,), before)
+    if state.next_number % SNAPSHOT_INTERVAL == 0:
+        storage.write(_address(control), codec.encode(Snapshot(fold_version=FOLD_VERSION, state=state)))
+
+
+def _read_snapshot(storage: ReadableStorage, control: str) -> LogState | None:
+    address = _address(control)
+    try:
+        snapshot = codec.decode(Snapshot, storage.read(address), address=address)
+    except (ObjectNotFoundError, CorruptRecordError):
+        return None
+    return snapshot.state if snapshot.fold_version == FOLD_VERSION and not snapshot.state.is_empty else None
+
+
+def _address(control: str) -> str:
+    return join(control, "snapshot.json")

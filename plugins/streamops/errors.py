@@ -1,0 +1,70 @@
+"""Everything that streamops raises on purpose.
+
+StreamOpsError
+├── SettingsError               the declaration or the call is wrong; the message names the place
+├── StorageError                files could not be read or written
+│   ├── ObjectNotFoundError
+│   ├── ObjectExistsError       an exclusive create lost its race
+│   └── ObjectTooLargeError     a bounded read met a larger file
+├── ControlLogError             the control log can't be used as asked
+│   ├── CorruptRecordError      a record that does not parse; names the file
+│   ├── NewerRecordError        a record that asks for a newer streamops
+│   └── AppendRefusedError      another writer took the number: observe and decide anew
+├── CheckpointError             a checkpoint file that is broken; names file and line
+├── LaunchError                 the driver could not be submitted, signalled or looked up
+└── SandboxError                a part of the sandbox did not come up or go down
+
+An unhealthy stream is a verdict or a refused start, not an exception.
+"""
+
+
+class StreamOpsError(Exception):
+    """Base of all errors of streamops. The message says what was asked, what was found, what to do."""
+
+
+class SettingsError(StreamOpsError):
+    """The declaration or the call is wrong."""
+
+
+class StorageError(StreamOpsError):
+    """Files could not be read or written."""
+
+
+class ObjectNotFoundError(StorageError):
+    """The file asked for is not there."""
+
+
+class ObjectExistsError(StorageError):
+    """An exclusive create found the file already there."""
+
+
+class ObjectTooLargeError(StorageError):
+    """A bounded read met a file above its limit."""
+
+
+class ControlLogError(StreamOpsError):
+    """The control log can't be used as asked."""
+
+
+class CorruptRecordError(ControlLogError):
+    """A control record does not parse."""
+
+
+class NewerRecordError(ControlLogError):
+    """A control record asks for a newer version of streamops than this one."""
+
+
+class AppendRefusedError(ControlLogError):
+    """Another writer took the number: observe and decide anew."""
+
+
+class CheckpointError(StreamOpsError):
+    """A checkpoint file is broken."""
+
+
+class LaunchError(StreamOpsError):
+    """The driver could not be submitted, signalled or looked up."""
+
+
+class SandboxError(StreamOpsError):
+    """A part of the sandbox did not come up or go down."""

@@ -1,0 +1,133 @@
+"""Drivers as processes of this host: any spark-submit master in client mode (`local[*]`, `spark://…`).
+
+The driver leads its own session and process group, reads nothing and writes to files, so it outlives the process that
+started it; it does not outlive its container or its systemd unit. Its death is proven when the group is empty, seen
+from the same host, boot and pid namespace. PySpark's worker daemon leaves the group, but it ends with its driver and
+writes nothing on its own.
+"""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from streamops.control.records import DriverHandle
+from streamops.errors import LaunchError
+from streamops.launch.command import spark_submit_command
+from streamops.launch.port import DriverState, DriverStatus, SubmitRequest
+from streamops.launch.processes import (
+    HostIdentity,
+    live_group,
+    live_process,
+    pids_with_argument,
+    read_stat,
+    reap,
+    send_signal,
+    this_host,
+)
+
+KIND = "local"
+
+
+class LocalLauncher:
+    """Starts, finds and kills drivers on this host."""
+
+    def submit(self, request: SubmitRequest) -> DriverHandle:
+        Path(request.log).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with open(request.log, "ab") as log:
+                process = subprocess.Popen(
+                    spark_submit_command(request),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    cwd=request.folder,
+                    env={**os.environ, **dict(request.environment)},
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise LaunchError(f"{request.spark_submit} could not be started for {request.name}: {error}") from error
+        # The supervisor may end long before the driver: whoever collects the child then, it is not this object.
+        process.returncode = 0
+        stat = read_stat(process.pid)
+        if stat is None:
+            raise LaunchError(f"{request.spark_submit} for {request.name} ended at once: see {request.log}")
+        return _handle(this_host(), pid=process.pid, start_ticks=stat.start_ticks, log=request.log)
+
+    def find(self, token: str) -> tuple[DriverHandle, ...]:
+        host = this_host()
+        leaders = {stat.group for pid in pids_with_argument(token) if (stat := read_stat(pid))}
+        stats = [stat for leader in sorted(leaders) if (stat := read_stat(leader))]
+        return tuple(_handle(host, pid=stat.pid, start_ticks=stat.start_ticks, log="") for stat in stats)
+
+    def poll(self, handle: DriverHandle) -> DriverStatus:
+        elsewhere = _why_not_visible(handle)
+        if elsewhere:
+            return DriverStatus(state=DriverState.UNKNOWN, evidence=elsewhere)
+        pid, start_ticks = _process(handle)
+        reap(pid)
+        if live_process(pid, start_ticks=start_ticks):
+            return DriverStatus(state=DriverState.RUNNING, evidence=f"process {pid} runs")
+        members = _members(pid, start_ticks)
+        if members:
+            rest = ", ".join(str(member) for member, _ in members)
+            return DriverStatus(
+                state=DriverState.BROKEN, evidence=f"process {pid} is gone, of its group there are still {rest}"
+            )
+        return DriverStatus(state=DriverState.ENDED, evidence=f"process group {pid} is empty")
+
+    def stop(self, handle: DriverHandle) -> None:
+        self._signal(handle, signal.SIGTERM)
+
+    def kill(self, handle: DriverHandle) -> None:
+        self._signal(handle, signal.SIGKILL)
+
+    def _signal(self, handle: DriverHandle, signal_number: signal.Signals) -> None:
+        elsewhere = _why_not_visible(handle)
+        if elsewhere:
+            raise LaunchError(f"the driver {handle.process} can't be signalled from here: {elsewhere}")
+        for pid, start_ticks in _members(*_process(handle)):
+            send_signal(pid, start_ticks=start_ticks, signal_number=signal_number)
+
+
+def _members(leader: int, start_ticks: int) -> list[tuple[int, int]]:
+    """Living members of the driver's group, as pid and start ticks.
+
+    A group number can't be reused while the group has members, so members younger than a *living* stranger with the
+    leader's number belong to that stranger.
+    """
+    stat = read_stat(leader)
+    if stat and stat.start_ticks != start_ticks:
+        return []
+    return [(member.pid, member.start_ticks) for member in live_group(leader)]
+
+
+def _why_not_visible(handle: DriverHandle) -> str:
+    """Why pids of the handle mean nothing here; empty when they do."""
+    here = this_host()
+    if handle.host != here.host:
+        return f"it was started on host {handle.host}, this is {here.host}"
+    if handle.boot_id != here.boot_id:
+        return f"host {here.host} was booted again since, or its name is used twice"
+    if handle.pid_namespace != here.pid_namespace:
+        return f"it runs in another pid namespace ({handle.pid_namespace}, here {here.pid_namespace})"
+    return ""
+
+
+def _process(handle: DriverHandle) -> tuple[int, int]:
+    try:
+        pid, start_ticks = (int(part) for part in handle.process.split(":"))
+    except ValueError as error:
+        raise LaunchError(f"driver handle {handle.process!r} is not <pid>:<start ticks>") from error
+    return pid, start_ticks
+
+
+def _handle(host: HostIdentity, *, pid: int, start_ticks: int, log: str) -> DriverHandle:
+    return DriverHandle(
+        launcher=KIND,
+        host=host.host,
+        boot_id=host.boot_id,
+        pid_namespace=host.pid_namespace,
+        process=f"{pid}:{start_ticks}",
+        log=log,
+    )

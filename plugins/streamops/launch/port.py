@@ -1,0 +1,75 @@
+"""What the supervisor asks of a place where drivers run."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from streamops.control.records import DriverHandle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitRequest:
+    """One spark-submit. Knows no spec: whoever asks has resolved everything."""
+
+    token: str
+    """Names the driver: it is one of the application's arguments, and `find` looks for it."""
+    name: str
+    spark_submit: str
+    master: str
+    deploy_mode: str
+    application: str
+    arguments: tuple[str, ...]
+    conf: tuple[tuple[str, str], ...] = ()
+    jars: tuple[str, ...] = ()
+    py_files: tuple[str, ...] = ()
+    queue: str = ""
+    environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Added to this process' own; may hold secrets, hence not in the repr and never in the arguments."""
+    log: str
+    """Path of the file that takes the driver's stdout and stderr."""
+    folder: str
+    """Working directory of the driver."""
+
+
+class DriverState(StrEnum):
+    """What the place says about a driver."""
+
+    RUNNING = "running"
+    BROKEN = "broken"
+    """Its main process is gone, others of it still live: it can only be killed."""
+    ENDED = "ended"
+    """Proven: nothing of it lives."""
+    UNKNOWN = "unknown"
+    """The place can't tell, or it can't be asked from here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverStatus:
+    """An answer of the launcher and what it rests on."""
+
+    state: DriverState
+    evidence: str
+
+
+class Launcher(Protocol):
+    """Starts drivers that outlive the process that started them."""
+
+    def submit(self, request: SubmitRequest) -> DriverHandle:
+        """Start the driver, return at once; called at most once for a token. LaunchError when it did not start."""
+        ...
+
+    def find(self, token: str) -> tuple[DriverHandle, ...]:
+        """Living drivers that carry the token, as far as this place can see."""
+        ...
+
+    def poll(self, handle: DriverHandle) -> DriverStatus:
+        """Whether the driver lives. Never raises for a driver that is gone."""
+        ...
+
+    def stop(self, handle: DriverHandle) -> None:
+        """Ask the driver to end (SIGTERM); nothing happens when it has ended."""
+        ...
+
+    def kill(self, handle: DriverHandle) -> None:
+        """End every process of the driver without asking (SIGKILL); poll says when it is done."""
+        ...

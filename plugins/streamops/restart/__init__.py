@@ -1,0 +1,15 @@
+"""Judgement on restarts: what Spark will do if started now, whether that is acceptable, and when to try again."""
+
+from streamops.restart.plan import RestartPlan, Safety, SinkGuarantee, plan_restart
+from streamops.restart.policy import RestartAdvice, RestartPolicy, RestartTiming, advise_restart
+
+__all__ = [
+    "RestartAdvice",
+    "RestartPlan",
+    "RestartPolicy",
+    "RestartTiming",
+    "Safety",
+    "SinkGuarantee",
+    "advise_restart",
+    "plan_restart",
+]

@@ -1,0 +1,42 @@
+"""Reading a query's failure: every error class that its text holds, not only the outermost."""
+
+import re
+
+from streamops.control.drivers import ExitRecord
+from streamops.control.records import Outcome
+
+TEXT_LIMIT = 16_000
+"""Characters kept of a failure's text, from both ends: the class stands at the start, the cause at the end."""
+
+_ERROR_CLASS = re.compile(r"\[([A-Z][A-Z0-9_]{3,}(?:\.[A-Z0-9_]+)*)\]")
+_JAVA_CLASS = re.compile(r"\b((?:[a-z][a-z0-9_]*\.)+[A-Z][A-Za-z0-9]*(?:Exception|Error))\b")
+
+
+def error_classes(text: str) -> tuple[str, ...]:
+    """Spark's error classes, then Java's exception classes, in order of appearance, each once.
+
+    `StreamingQueryException.getCondition()` says only STREAM_FAILED (4.x), and foreachBatch hides the cause: the whole
+    text is searched.
+    """
+    return tuple(dict.fromkeys(_ERROR_CLASS.findall(text) + _JAVA_CLASS.findall(text)))
+
+
+def shortened(text: str) -> str:
+    """The text, its middle cut out when it is too long for a record."""
+    if len(text) <= TEXT_LIMIT:
+        return text
+    half = TEXT_LIMIT // 2
+    return f"{text[:half]}\n… {len(text) - TEXT_LIMIT} characters left out …\n{text[-half:]}"
+
+
+def exit_record(*, epoch: int, instance: str, outcome: Outcome, at: str, text: str, batch: int) -> ExitRecord:
+    """The last word of a driver."""
+    return ExitRecord(
+        epoch=epoch,
+        instance=instance,
+        outcome=outcome,
+        at=at,
+        error_classes=error_classes(text) if outcome is Outcome.FAILED else (),
+        text=shortened(text),
+        batch=batch,
+    )

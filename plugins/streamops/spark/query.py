@@ -1,0 +1,113 @@
+"""Starting the queries of a driver and seeing them to their end."""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from streamops.control.assignment import Assignment
+from streamops.control.drivers import DriverPhase
+from streamops.control.layout import companion_checkpoint
+from streamops.spark.report import DriverReport
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+
+log = logging.getLogger(__name__)
+
+_TICK = timedelta(milliseconds=500)
+GRACE = timedelta(seconds=60)
+"""How long a graceful stop waits for a gap between two batches before it stops all the same; the batch runs again then."""
+
+
+class RunningQueries:
+    """The stream's query, first, and its companions."""
+
+    def __init__(self, queries: "list[StreamingQuery]", report: DriverReport) -> None:
+        self._queries = queries
+        self._report = report
+        self._seen = -1
+
+    @classmethod
+    def start(
+        cls,
+        writer: "DataStreamWriter",
+        companions: "tuple[DataStreamWriter, ...]",
+        assignment: Assignment,
+        report: DriverReport,
+    ) -> "RunningQueries":
+        """Name, checkpoint and trigger are the runner's: so one job serves as live query, catch-up and backfill."""
+        queries = [_start(writer, assignment, name=assignment.stream, checkpoint=assignment.checkpoint)]
+        for number, companion in enumerate(companions):
+            checkpoint = companion_checkpoint(assignment.checkpoint, number)
+            queries.append(_start(companion, assignment, name=f"{assignment.stream}-{number}", checkpoint=checkpoint))
+        report.query_started(str(queries[0].id))
+        log.info("stream=%s started, query_id=%s run_id=%s", assignment.stream, queries[0].id, queries[0].runId)
+        return cls(queries, report)
+
+    def run(self, *, is_stop_wanted: Callable[[], bool]) -> bool:
+        """Until all have ended by themselves (True), or were stopped on request (False).
+
+        Raises the StreamingQueryException of the first query that fails.
+        """
+        while not self._have_all_ended():
+            self._collect_progress()
+            if is_stop_wanted():
+                self._stop_between_batches()
+                self._collect_progress()
+                return False
+            time.sleep(_TICK.total_seconds())
+        self._collect_progress()
+        return True
+
+    def stop(self) -> None:
+        """Stop every query that still runs, in the middle of a batch if need be."""
+        for query in self._queries:
+            if query.isActive:
+                query.stop()
+
+    def _have_all_ended(self) -> bool:
+        ended = 0
+        for query in self._queries:
+            if not query.isActive:
+                query.awaitTermination()
+                ended += 1
+        return ended == len(self._queries)
+
+    def _stop_between_batches(self) -> None:
+        # `stop()` interrupts a running batch, which then runs again: so a gap is waited for. Not free of a race: a
+        # batch may begin between look and stop; then it is run again, as after any crash.
+        self._report.enter(DriverPhase.STOPPING)
+        for query in self._queries:
+            deadline = time.monotonic() + GRACE.total_seconds()
+            batch = _last_batch(query)
+            while query.isActive and time.monotonic() < deadline:
+                if not query.status["isTriggerActive"] or _last_batch(query) != batch:
+                    break
+                time.sleep(0.05)
+            query.stop()
+
+    def _collect_progress(self) -> None:
+        last = self._queries[0].lastProgress
+        if last is None or last.batchId < self._seen:
+            return
+        if last.batchId > self._seen:
+            events: list[Any] = [event for event in self._queries[0].recentProgress if event.batchId > self._seen]
+            self._report.add_progress(event.json for event in events)
+            self._seen = last.batchId
+
+
+def _last_batch(query: "StreamingQuery") -> int:
+    progress = query.lastProgress
+    return -1 if progress is None else int(progress.batchId)
+
+
+def _start(writer: "DataStreamWriter", assignment: Assignment, *, name: str, checkpoint: str) -> "StreamingQuery":
+    writer = writer.queryName(name).option("checkpointLocation", checkpoint)
+    match assignment.trigger_kind:
+        case "processing_time":
+            writer = writer.trigger(processingTime=f"{assignment.trigger_interval.total_seconds():g} seconds")
+        case "available_now":
+            writer = writer.trigger(availableNow=True)
+    return writer.start()

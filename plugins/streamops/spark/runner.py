@@ -1,0 +1,193 @@
+"""The driver's main program: everything operational, so that a job has none of it.
+
+Order matters. The first beat is written before the log is read, and the query starts only when the newest claim was
+found to be ours and the watchdog counts from the start of that first beat.
+"""
+
+import argparse
+import importlib.util
+import logging
+import os
+import signal
+import sys
+import threading
+import traceback
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from streamops.clock import Clock, SystemClock
+from streamops.control.assignment import Assignment, assignment_of
+from streamops.control.drivers import DriverPhase
+from streamops.control.follow import Standing
+from streamops.control.records import Outcome
+from streamops.errors import StorageError, StreamOpsError
+from streamops.spark.beats import BeatThread
+from streamops.spark.context import StreamContext
+from streamops.spark.failure import exit_record
+from streamops.spark.hadoop import HadoopStorage
+from streamops.spark.lease import DriverIdentity, Lease
+from streamops.spark.logfile import CappedLog
+from streamops.spark.query import RunningQueries
+from streamops.spark.report import DriverReport
+from streamops.spark.watchdog import Watchdog, kill_processes
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+EXIT_CODES = {Outcome.FINISHED: 0, Outcome.STOPPED: 0, Outcome.FAILED: 1, Outcome.LEASE_LOST: 3}
+_JVM_GRACE_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How the run came out."""
+
+    outcome: Outcome
+    text: str = ""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one driver to its end; the exit code tells the outcome, the exit record tells more."""
+    arguments = _arguments(argv)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    stop_signal = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop_signal.set())
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.getOrCreate()
+    ending = _Driver(spark, arguments, stop_signal, clock=SystemClock()).run()
+    log.info("driver of epoch=%d ends: %s %s", arguments.epoch, ending.outcome, ending.text.partition("\n")[0])
+    _stop_session(spark)
+    return EXIT_CODES[ending.outcome]
+
+
+class _Driver:
+    """One run under one claim."""
+
+    def __init__(
+        self, spark: "SparkSession", arguments: argparse.Namespace, stop_signal: threading.Event, *, clock: Clock
+    ) -> None:
+        self._spark = spark
+        self._clock = clock
+        self._stop_signal = stop_signal
+        self._jvm_pid = int(spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
+        self._identity = DriverIdentity(
+            control=arguments.control,
+            record=arguments.record,
+            epoch=arguments.epoch,
+            token=arguments.token,
+            instance=uuid.uuid4().hex[:16],
+            application_id=str(spark.sparkContext.applicationId),
+        )
+        self._report = DriverReport()
+        self._lease = Lease(HadoopStorage(spark), self._identity, self._report, clock=clock)
+        self._log_file = CappedLog(arguments.log)
+
+    def run(self) -> Ending:
+        started = self._clock.monotonic()
+        try:
+            standing = self._lease.first_beat()
+            assignment = assignment_of(self._lease.watch.claim()) if standing.holds_claim else None
+        except StreamOpsError as error:
+            return self._end(Ending(outcome=Outcome.LEASE_LOST, text=f"the claim could not be checked: {error}"))
+        if assignment is None:
+            return self._end(Ending(outcome=Outcome.LEASE_LOST, text=standing.lost))
+        if standing.stop:
+            return self._end(Ending(outcome=Outcome.STOPPED, text=f"asked before the query started: {standing.stop}"))
+        watchdog = Watchdog(clock=self._clock, halt=assignment.halt, jvm_pid=self._jvm_pid)
+        watchdog.acknowledge(started)
+        watchdog.start()
+        beats = BeatThread(
+            self._lease,
+            watchdog,
+            self._log_file,
+            clock=self._clock,
+            interval=assignment.beat,
+            on_lost=self._halt,
+        )
+        beats.start()
+        ending = self._run_queries(assignment, beats)
+        beats.end()
+        self._report.enter(DriverPhase.ENDED)
+        ending = self._end(ending)
+        watchdog.stand_down()
+        return ending
+
+    def _run_queries(self, assignment: Assignment, beats: BeatThread) -> Ending:
+        context = StreamContext(assignment)
+        queries: RunningQueries | None = None
+        try:
+            writer = _load_define(assignment.job)(self._spark, context)
+            if not beats.standing.stop and not self._stop_signal.is_set():
+                queries = RunningQueries.start(writer, context.companions, assignment, self._report)
+                if queries.run(is_stop_wanted=lambda: bool(beats.standing.stop) or self._stop_signal.is_set()):
+                    return Ending(outcome=Outcome.FINISHED)
+            return Ending(outcome=Outcome.STOPPED, text=beats.standing.stop or "SIGTERM")
+        except Exception:
+            ending = Ending(outcome=Outcome.FAILED, text=traceback.format_exc())
+            log.exception("stream=%s failed", assignment.stream)
+            if queries:
+                self._stop_rest(queries)
+            return ending
+
+    def _stop_rest(self, queries: RunningQueries) -> None:
+        try:
+            queries.stop()
+        except Exception:
+            log.exception("a query did not stop after another had failed")
+
+    def _halt(self, standing: Standing) -> None:
+        """A graceful stop can hang, and a batch may start meanwhile: a lost claim ends in SIGKILL."""
+        self._end(Ending(outcome=Outcome.LEASE_LOST, text=standing.lost))
+        log.error("claim lost, halting: %s", standing.lost)
+        logging.shutdown()
+        kill_processes((self._jvm_pid, os.getpid()))
+
+    def _end(self, ending: Ending) -> Ending:
+        record = exit_record(
+            epoch=self._identity.epoch,
+            instance=self._identity.instance,
+            outcome=ending.outcome,
+            at=self._clock.now().isoformat(),
+            text=ending.text,
+            batch=self._report.state().batch,
+        )
+        try:
+            self._lease.leave(record)
+        except StorageError as error:
+            log.error("exit record not written: %s", error)
+        return ending
+
+
+def _load_define(job: str) -> Callable[["SparkSession", StreamContext], Any]:
+    spec = importlib.util.spec_from_file_location("streamops_job", job)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{job} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    define: Callable[[SparkSession, StreamContext], Any] | None = getattr(module, "define", None)
+    if define is None:
+        raise ImportError(f"{job} has no function define(spark, stream)")
+    return define
+
+
+def _stop_session(spark: "SparkSession") -> None:
+    """Bounded: a session that does not stop must not keep an ended driver in the process list."""
+    stopper = threading.Thread(target=spark.stop, daemon=True)
+    stopper.start()
+    stopper.join(_JVM_GRACE_SECONDS)
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="streamops-driver", description="Run one stream under its claim.")
+    parser.add_argument("--control", required=True, help="address of the control folder")
+    parser.add_argument("--record", required=True, type=int, help="number of the claim's record in the control log")
+    parser.add_argument("--epoch", required=True, type=int, help="epoch of the claim")
+    parser.add_argument("--token", required=True, help="token of the claim")
+    parser.add_argument("--log", default="", help="path of the log to keep below its cap")
+    return parser.parse_args(argv)

@@ -1,0 +1,24 @@
+"""A spec as the JSON text that a claim carries: what the driver runs, and what `status` compares with the declaration."""
+
+import dataclasses
+import hashlib
+import json
+from datetime import timedelta
+
+from streamops.spec.stream import StreamSpec
+
+
+def spec_text(spec: StreamSpec) -> str:
+    """The spec as JSON with sorted keys; durations in seconds. Holds no secrets: a spec cannot."""
+    return json.dumps(dataclasses.asdict(spec), default=_plain, sort_keys=True, ensure_ascii=False)
+
+
+def spec_fingerprint(text: str) -> str:
+    """A short name for a spec text, equal for equal declarations."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    raise TypeError(f"{type(value).__name__} has no place in a spec")

@@ -1,0 +1,15 @@
+"""The only door to files: five verbs, the same for a local folder, memory and (later) object stores."""
+
+from streamops.storage.address import canonical_address, is_inside, join, parent
+from streamops.storage.port import DEFAULT_READ_LIMIT, ReadableStorage, Storage, WritableStorage
+
+__all__ = [
+    "DEFAULT_READ_LIMIT",
+    "ReadableStorage",
+    "Storage",
+    "WritableStorage",
+    "canonical_address",
+    "is_inside",
+    "join",
+    "parent",
+]

@@ -1,0 +1,12 @@
+"""Which storage serves which address."""
+
+from streamops.errors import SettingsError
+from streamops.storage.local import LocalStorage
+from streamops.storage.port import Storage
+
+
+def storage_for(address: str) -> Storage:
+    """The storage behind a canonical address; SettingsError for a scheme that is not supported yet."""
+    if address.startswith("file://"):
+        return LocalStorage()
+    raise SettingsError(f"{address}: this version keeps state on local or mounted file systems only (file:///…)")

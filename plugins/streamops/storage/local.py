@@ -1,0 +1,98 @@
+"""Files of this host's file system."""
+
+import errno
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from streamops.errors import ObjectExistsError, ObjectNotFoundError, ObjectTooLargeError, StorageError
+from streamops.storage.address import local_path
+from streamops.storage.port import DEFAULT_READ_LIMIT
+
+
+class LocalStorage:
+    """A local folder behind the storage port; a crash of the process or the host leaves no half file."""
+
+    def list(self, directory: str, *, after: str = "") -> tuple[str, ...]:
+        try:
+            with _translated(directory), os.scandir(_path(directory)) as entries:
+                return tuple(sorted(entry.name for entry in entries if entry.name > after))
+        except ObjectNotFoundError:
+            return ()
+
+    def read(self, address: str, *, limit: int = DEFAULT_READ_LIMIT) -> bytes:
+        with _translated(address), open(_path(address), "rb") as file:
+            content = file.read(limit + 1)
+        if len(content) > limit:
+            raise ObjectTooLargeError(f"{address} is larger than {limit} bytes: it is not what it claims to be")
+        return content
+
+    def write(self, address: str, content: bytes) -> None:
+        with self._complete_file(address, content) as (temporary, final):
+            os.replace(temporary, final)
+
+    def create(self, address: str, content: bytes) -> None:
+        # A link to a finished file is the one local call that is exclusive and shows the whole content at once:
+        # O_EXCL shows an empty file first, and rename replaces.
+        with self._complete_file(address, content) as (temporary, final):
+            os.link(temporary, final)
+
+    def delete(self, address: str) -> None:
+        with suppress(ObjectNotFoundError), _translated(address):
+            os.unlink(_path(address))
+
+    @contextmanager
+    def _complete_file(self, address: str, content: bytes) -> Iterator[tuple[str, str]]:
+        """A durable temporary file beside the final name; its directory entry is made durable after the caller's move."""
+        final = _path(address)
+        folder = os.path.dirname(final)
+        temporary = os.path.join(folder, f".{os.path.basename(final)}.{uuid.uuid4().hex}.tmp")
+        _make_folder(folder)
+        with _translated(address):
+            try:
+                with open(temporary, "xb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                yield temporary, final
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(temporary)
+            _sync_folder(folder)
+
+
+def _path(address: str) -> str:
+    path = local_path(address)
+    if path is None:
+        raise StorageError(f"{address} is not a local address: file:///… is expected")
+    return path
+
+
+def _make_folder(folder: str) -> None:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        # Kept apart from the file's own errors: "exists" here means that a file stands where a folder is needed.
+        raise StorageError(f"file://{folder} can't be made: {error.strerror}") from error
+
+
+def _sync_folder(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _translated(address: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise ObjectNotFoundError(f"{address} does not exist") from error
+    except FileExistsError as error:
+        raise ObjectExistsError(f"{address} exists already") from error
+    except OSError as error:
+        reason = errno.errorcode.get(error.errno or 0, "?")
+        raise StorageError(f"{address}: {error.strerror} ({reason})") from error

@@ -1,0 +1,52 @@
+"""What the suite asks of a place that holds files.
+
+Split in three, because a driver may do less than a supervisor: Hadoop's create is not exclusive on `s3a://` nor on
+`file:`, so a driver reads the control log and writes its own folder, and only supervisors create records.
+"""
+
+from typing import Protocol
+
+DEFAULT_READ_LIMIT = 4 * 1024 * 1024
+"""Bytes. No file that the suite reads whole is larger when it is healthy."""
+
+
+class ReadableStorage(Protocol):
+    """Names and contents."""
+
+    def list(self, directory: str, *, after: str = "") -> tuple[str, ...]:
+        """Names directly below a directory that sort behind `after`, in order; empty when there is no such directory.
+
+        Raises StorageError when the place can't be asked: that is never the same as empty.
+        """
+        ...
+
+    def read(self, address: str, *, limit: int = DEFAULT_READ_LIMIT) -> bytes:
+        """The whole file.
+
+        Raises ObjectNotFoundError; ObjectTooLargeError above `limit` bytes, before the rest is read; StorageError.
+        """
+        ...
+
+
+class WritableStorage(ReadableStorage, Protocol):
+    """What a driver may do in its own folder."""
+
+    def write(self, address: str, content: bytes) -> None:
+        """Create or replace a file; a reader sees the old content or the new one, never a part."""
+        ...
+
+
+class Storage(WritableStorage, Protocol):
+    """What a supervisor may do."""
+
+    def create(self, address: str, content: bytes) -> None:
+        """Create a file that must not be there yet, atomically, whole and durable when this returns.
+
+        Of any number of callers at once exactly one succeeds; the others get ObjectExistsError. Any other
+        StorageError leaves open whether the file was created: read it back.
+        """
+        ...
+
+    def delete(self, address: str) -> None:
+        """Remove a file; a file that is not there is fine."""
+        ...

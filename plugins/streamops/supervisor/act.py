@@ -1,0 +1,159 @@
+"""Acts: append the intent, do it, append the outcome. Each append carries the number that the decision was made at."""
+
+import logging
+import uuid
+from collections.abc import Callable
+
+from streamops import __version__
+from streamops.clock import Clock
+from streamops.control.log import ControlLog
+from streamops.control.records import (
+    Author,
+    Body,
+    Claimed,
+    ClaimMode,
+    DriverEnded,
+    KillBegun,
+    MaintenanceEnded,
+    Outcome,
+    Parked,
+    Record,
+    Submitted,
+)
+from streamops.control.registry import register
+from streamops.control.snapshot import save_snapshot_if_due
+from streamops.errors import AppendRefusedError, LaunchError
+from streamops.launch import Launcher
+from streamops.spec import StreamSpec
+from streamops.spec.wire import spec_text
+from streamops.supervisor.bundle import file_sha256
+from streamops.supervisor.decide import Action, Decision
+from streamops.supervisor.observe import Observation, Observer, position_of, registry_entry
+from streamops.supervisor.submission import submit_request
+
+log = logging.getLogger(__name__)
+
+
+def new_record(body: Body, *, number: int, clock: Clock, author: Author, reason: str) -> Record:
+    """A record that is ready to be appended."""
+    return Record(number=number, at=clock.now(), by=author, reason=reason, nonce=uuid.uuid4().hex, body=body)
+
+
+class Actor:
+    """Carries decisions on one stream out."""
+
+    def __init__(
+        self,
+        spec: StreamSpec,
+        *,
+        log: ControlLog,
+        observer: Observer,
+        launcher: Launcher,
+        clock: Clock,
+        state_root: str,
+        author: Author,
+    ) -> None:
+        self._spec = spec
+        self._log = log
+        self._observer = observer
+        self._launcher = launcher
+        self._clock = clock
+        self._state_root = state_root
+        self._author = author
+        self._claims: set[str] = set()
+        self._acts: dict[Action, Callable[[Decision, Observation], None]] = {
+            Action.CLAIM: self._claim,
+            Action.SUBMIT: self._submit,
+            Action.KILL: self._kill,
+            Action.RECORD_END: self._record_end,
+            Action.PARK: self._park,
+            Action.END_MAINTENANCE: self._end_maintenance,
+        }
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """Tokens of claims appended here and not submitted yet."""
+        return frozenset(self._claims)
+
+    def act(self, decision: Decision, observation: Observation) -> None:
+        """Do what was decided. AppendRefusedError when the log has moved on since."""
+        log.info("stream=%s %s epoch=%d: %s", self._spec.name, decision.action, decision.epoch, decision.reason)
+        self._acts[decision.action](decision, observation)
+
+    def _claim(self, decision: Decision, observation: Observation) -> None:
+        checkpoint = observation.checkpoint
+        position = position_of(checkpoint) if checkpoint else self._observer.position()
+        register(self._log.storage, self._state_root, registry_entry(self._spec, position.query_id))
+        token = uuid.uuid4().hex
+        body = Claimed(
+            stream=self._spec.name,
+            epoch=decision.epoch,
+            token=token,
+            mode=ClaimMode.LIVE,
+            position=position,
+            spec=spec_text(self._spec),
+            job_sha256=file_sha256(self._spec.job),
+            library_version=__version__,
+        )
+        self._append(body, decision, observation)
+        self._claims.add(token)
+
+    def _submit(self, decision: Decision, observation: Observation) -> None:
+        """The one submit of the epoch. Whatever happens, this token is never submitted again."""
+        epoch = observation.state.newest
+        if epoch is None:
+            raise AssertionError("a submit without a claim was decided")
+        self._claims.discard(epoch.claim.token)
+        try:
+            handle = self._launcher.submit(submit_request(self._spec, epoch, self._log.control, self._state_root))
+        except (LaunchError, OSError) as error:
+            failed = DriverEnded(
+                epoch=epoch.number,
+                outcome=Outcome.LAUNCH_FAILED,
+                position=epoch.claim.position,
+                text=str(error),
+            )
+            self._append(failed, decision, observation, reason=f"submit failed: {error}")
+            return
+        try:
+            self._append(Submitted(epoch=epoch.number, handle=handle), decision, observation)
+        except AppendRefusedError:
+            # Somebody wrote in between: perhaps a newer claim, which our driver would see, or a stop request. Without
+            # a record of its handle nobody could look after it, so it goes.
+            self._launcher.kill(handle)
+            raise
+
+    def _kill(self, decision: Decision, observation: Observation) -> None:
+        epochs = {epoch.number: epoch for epoch in observation.state.open_epochs}
+        if epochs[decision.epoch].kill is None:
+            self._append(KillBegun(epoch=decision.epoch), decision, observation)
+        for handle in decision.handles:
+            self._launcher.kill(handle)
+
+    def _record_end(self, decision: Decision, observation: Observation) -> None:
+        if decision.outcome is None:
+            raise AssertionError("an end without an outcome was decided")
+        exit_record = decision.exit
+        body = DriverEnded(
+            epoch=decision.epoch,
+            outcome=decision.outcome,
+            position=self._observer.position(),
+            error_classes=exit_record.error_classes if exit_record else (),
+            text=exit_record.text if exit_record else "",
+            instance=exit_record.instance if exit_record else "",
+        )
+        self._append(body, decision, observation)
+
+    def _park(self, decision: Decision, observation: Observation) -> None:
+        self._append(Parked(), decision, observation)
+
+    def _end_maintenance(self, decision: Decision, observation: Observation) -> None:
+        self._append(MaintenanceEnded(), decision, observation)
+
+    def _append(self, body: Body, decision: Decision, observation: Observation, *, reason: str = "") -> None:
+        number = observation.state.next_number
+        record = new_record(
+            body, number=number, clock=self._clock, author=self._author, reason=reason or decision.reason
+        )
+        self._log.append(record)
+        save_snapshot_if_due(self._log.storage, self._log.control, observation.state, record)

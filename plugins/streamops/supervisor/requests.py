@@ -1,0 +1,117 @@
+"""What people ask for: stop, start, release, adopt. Each is one record with a reason, and the supervisor does the rest."""
+
+import getpass
+import os
+import socket
+from datetime import timedelta
+
+from streamops.checkpoint import read_checkpoint
+from streamops.clock import Clock
+from streamops.control.fold import Desire, LogState
+from streamops.control.layout import control_folder
+from streamops.control.log import ControlLog
+from streamops.control.records import (
+    Adopted,
+    Author,
+    Body,
+    DriverEnded,
+    Outcome,
+    Position,
+    Record,
+    Released,
+    StartRequested,
+    StopRequested,
+)
+from streamops.control.snapshot import load_state
+from streamops.errors import AppendRefusedError, ControlLogError
+from streamops.spec import StreamSpec
+from streamops.storage import Storage
+from streamops.supervisor.act import new_record
+from streamops.supervisor.observe import position_of
+
+_TRIES = 10
+
+
+def this_author(actor: str) -> Author:
+    """The author of records that this process appends: `supervise`, `airflow:…`."""
+    return Author(actor=actor, host=socket.gethostname(), pid=os.getpid())
+
+
+def this_person() -> Author:
+    """The author of what the person at this terminal asks for."""
+    return this_author(f"person:{getpass.getuser()}")
+
+
+class Requests:
+    """Appends a person's requests on one stream."""
+
+    def __init__(self, spec: StreamSpec, *, storage: Storage, clock: Clock, author: Author) -> None:
+        self._spec = spec
+        self._storage = storage
+        self._clock = clock
+        self._author = author
+        self._log = ControlLog.of_checkpoint(storage, spec.checkpoint)
+
+    def state(self) -> LogState:
+        """The fold of the log now."""
+        return load_state(self._storage, control_folder(self._spec.checkpoint))
+
+    def stop(self, reason: str) -> Record | None:
+        """Let the stream stand still from now on; None when it is meant to already."""
+        state = self.state()
+        if state.desire is Desire.STOPPED:
+            return None
+        return self._append(StopRequested(epoch=state.newest.number if state.newest else 0), reason)
+
+    def start(self, reason: str) -> Record | None:
+        """Let the stream run from now on; None when it is meant to already."""
+        if self.state().desire is Desire.RUNNING:
+            return None
+        return self._append(StartRequested(), reason)
+
+    def release(self, reason: str, *, accepts_unsafe: bool = False) -> Record | None:
+        """Un-park the stream and forget its failures; None when it is not parked and nothing is to be accepted."""
+        if self.state().parked is None and not accepts_unsafe:
+            return None
+        return self._append(Released(accepts_unsafe=accepts_unsafe), reason)
+
+    def confirm_dead(self, epoch: int, reason: str) -> Record:
+        """A person's word that the driver of an epoch is gone, where no launcher can tell. ControlLogError otherwise."""
+        open_numbers = [known.number for known in self.state().open_epochs]
+        if epoch not in open_numbers:
+            found = ", ".join(map(str, open_numbers)) or "none"
+            raise ControlLogError(f"stream {self._spec.name}: epoch {epoch} is not open; open epochs: {found}")
+        position = position_of(read_checkpoint(self._storage, self._spec.checkpoint))
+        return self._append(DriverEnded(epoch=epoch, outcome=Outcome.CONFIRMED_DEAD, position=position), reason)
+
+    def adopt(self, reason: str, *, watch: timedelta) -> Record:
+        """Take over a checkpoint with history after two looks without progress; ControlLogError when it moves."""
+        if self.state().position is not None:
+            raise ControlLogError(
+                f"stream {self._spec.name}: its checkpoint has a control log already, nothing to adopt"
+            )
+        before = self._position()
+        if before.offset < 0:
+            raise ControlLogError(f"stream {self._spec.name}: its checkpoint is new, nothing to adopt")
+        self._clock.sleep(watch)
+        after = self._position()
+        if after != before:
+            raise ControlLogError(
+                f"stream {self._spec.name}: its checkpoint moved from batch {before.offset} to {after.offset} within"
+                f" {watch.total_seconds():.0f} s: somebody runs it; stop that query first"
+            )
+        return self._append(Adopted(stream=self._spec.name, position=after), reason)
+
+    def _position(self) -> Position:
+        return position_of(read_checkpoint(self._storage, self._spec.checkpoint))
+
+    def _append(self, body: Body, reason: str) -> Record:
+        """A request holds whatever else was recorded meanwhile, so it moves on to the next free number."""
+        for _ in range(_TRIES):
+            number = self.state().next_number
+            record = new_record(body, number=number, clock=self._clock, author=self._author, reason=reason)
+            try:
+                return self._log.append(record)
+            except AppendRefusedError:
+                continue
+        raise ControlLogError(f"stream {self._spec.name}: the log was busy {_TRIES} times in a row, try again")

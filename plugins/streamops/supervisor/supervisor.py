@@ -1,0 +1,118 @@
+"""Drives one stream: look, decide, act, again.
+
+Killing it at any instruction and running it again ends in the same state.
+
+What it keeps in memory only saves reading or waiting: which claims it appended itself, how long beats have stood still,
+and the fold so far.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from streamops.clock import Clock
+from streamops.control.fold import LogState
+from streamops.control.log import ControlLog
+from streamops.control.records import Author
+from streamops.control.snapshot import load_state, refresh_state
+from streamops.errors import AppendRefusedError
+from streamops.launch import Launcher
+from streamops.spec import StreamSpec
+from streamops.storage import Storage
+from streamops.supervisor.act import Actor
+from streamops.supervisor.decide import RESTING, Action, Decision, decide
+from streamops.supervisor.observe import Observation, Observer
+
+log = logging.getLogger(__name__)
+
+KILL_PAUSE = timedelta(milliseconds=200)
+MAX_STEPS = 100
+"""Acts in one go: a start takes five, a stubborn kill may take many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What was seen and what follows."""
+
+    observation: Observation
+    decision: Decision
+
+
+class Supervisor:
+    """Supervises one declared stream."""
+
+    def __init__(
+        self,
+        spec: StreamSpec,
+        *,
+        storage: Storage,
+        launcher: Launcher,
+        clock: Clock,
+        state_root: str,
+        author: Author,
+    ) -> None:
+        self.spec = spec
+        self._storage = storage
+        self._clock = clock
+        self._log = ControlLog.of_checkpoint(storage, spec.checkpoint)
+        self._observer = Observer(spec, storage=storage, launcher=launcher, clock=clock, state_root=state_root)
+        self._actor = Actor(
+            spec,
+            log=self._log,
+            observer=self._observer,
+            launcher=launcher,
+            clock=clock,
+            state_root=state_root,
+            author=author,
+        )
+        self._state: LogState | None = None
+
+    def look(self) -> Look:
+        """Read everything anew and decide; changes nothing. Raises StreamOpsError where the facts can't be had."""
+        self._state = self._read_state()
+        observation = self._observer.observe(self._state)
+        return Look(observation=observation, decision=decide(observation, self.spec, mine=self._actor.claims))
+
+    def act(self, look: Look) -> None:
+        """Carry a decision out. Another supervisor's record in between makes it void: look again."""
+        try:
+            self._actor.act(look.decision, look.observation)
+        except AppendRefusedError as error:
+            log.info("stream=%s %s not done: %s", self.spec.name, look.decision.action, error)
+
+    def step(self) -> Decision:
+        """Look and act once."""
+        look = self.look()
+        if look.decision.action not in RESTING:
+            self.act(look)
+        return look.decision
+
+    def settle(self, *, on_act: Callable[[Look], None] = lambda look: None) -> Decision:
+        """Step until nothing is left to do at once; the decision to rest on.
+
+        `on_act` is told of each act after it was done. A kill is given a moment to take effect; a driver that does not
+        go is left for the next call.
+        """
+        for _ in range(MAX_STEPS):
+            look = self.look()
+            if look.decision.action in RESTING:
+                return look.decision
+            self.act(look)
+            on_act(look)
+            if look.decision.action is Action.KILL:
+                self._clock.sleep(KILL_PAUSE)
+        return replace(look.decision, action=Action.WAIT)
+
+    def hand_over(self) -> str:
+        """How long beats have stood still under this object's eyes, as text for `take_over` elsewhere."""
+        return self._observer.stillness.hand_over()
+
+    def take_over(self, memory: str) -> None:
+        """Go on from another process' `hand_over`."""
+        self._observer.stillness.take_over(memory)
+
+    def _read_state(self) -> LogState:
+        if self._state is None or self._state.is_empty:
+            return load_state(self._storage, self._log.control)
+        return refresh_state(self._storage, self._log.control, self._state)
