@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from airflow.exceptions import AirflowFailException
 from airflow.sdk import DAG, get_parsing_context, task
+from airflow.sdk.exceptions import AirflowFailException
 from airflow.utils.types import DagRunType
 
 from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
 from streamops.errors import SettingsError
 from streamops.settings import Settings, SettingsProblem, load_settings
 from streamops.spec import StreamSpec
+from streamops.spec.names import stream_dag_id
 
 # Moving it would change every DAG's schedule; that it lies in the past is all that counts.
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -19,11 +20,6 @@ CONFIG_ERRORS_DAG = "streamops_config_errors"
 
 RETRY = {"retries": 3, "retry_delay": timedelta(seconds=15)}
 """For worker trouble only: the restarts of a stream are the supervisor's and happen inside one try."""
-
-
-def stream_dag_id(stream: str) -> str:
-    """The id of a live stream's DAG."""
-    return f"stream__{stream}"
 
 
 def build_dags(config: str) -> Iterator[DAG]:
@@ -53,7 +49,7 @@ def _stream_dag(spec: StreamSpec, settings: Settings) -> DAG:
         start_date=START,
         catchup=False,
         max_active_runs=1,
-        allowed_run_types=[DagRunType.SCHEDULED],
+        allowed_run_types=[DagRunType.SCHEDULED],  # type: ignore[list-item] # the SDK has no public enum
         is_paused_upon_creation=False,
         default_args=RETRY,
         tags=["streamops", "stream"],

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
-from airflow.exceptions import AirflowFailException
 from airflow.sdk import BaseOperator, Context
+from airflow.sdk.exceptions import AirflowFailException
 
 from streamops.airflow.triggers import StreamTrigger
 from streamops.airflow.wiring import build_supervisor
@@ -78,9 +78,7 @@ class StreamOperator(BaseOperator):
                 self.log.info("last %d lines of %s:\n%s", LOG_LINES, path, "\n".join(tail(path, LOG_LINES)))
 
     def _sleep(self, end_at: str) -> NoReturn:
-        self.defer(
-            trigger=StreamTrigger(stream=self.stream, config=self.config, end_at=end_at), method_name="resume"
-        )
+        self.defer(trigger=StreamTrigger(stream=self.stream, config=self.config, end_at=end_at), method_name="resume")
 
 
 class AwaitReleaseOperator(BaseOperator):

@@ -87,7 +87,8 @@ class StreamTrigger(BaseTrigger):
             pause = self.interval_seconds
             look: Look | None = None
             try:
-                supervisor = supervisor or await _in_pool(self._build)
+                if supervisor is None:
+                    supervisor = await _in_pool(self._build)
                 look = await _in_pool(supervisor.look)
                 trouble = ""
             except Exception as error:

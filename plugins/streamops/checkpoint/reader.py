@@ -55,8 +55,9 @@ class CheckpointFacts:
 
 def read_checkpoint(storage: ReadableStorage, address: str) -> CheckpointFacts:
     """Read a checkpoint; a folder that does not exist is a new checkpoint. Raises StorageError when it can't be asked."""
-    offset_ids = _batch_ids(storage, join(address, OFFSETS))
+    # Commits first: a batch that ends between the two listings must not look like a commit without its offsets.
     last_commit = max(_batch_ids(storage, join(address, COMMITS)), default=-1)
+    offset_ids = _batch_ids(storage, join(address, OFFSETS))
     last_offset = max(offset_ids, default=-1)
     reader = _Reader(storage, address)
     query_id = reader.read(METADATA, _query_id)

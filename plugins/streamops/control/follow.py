@@ -26,8 +26,15 @@ class Standing:
 
     lost: str = ""
     """Why the driver must halt at once; empty while its claim holds."""
-    stop: str = ""
-    """Who asks for a graceful stop and why; empty when nobody does."""
+    asked: str = ""
+    """Who wants the stream to stand still, and why."""
+    maintenance: str = ""
+    """Who needs the checkpoint for a while, and why."""
+
+    @property
+    def stop(self) -> str:
+        """Why the driver must stop between two batches; empty when it need not."""
+        return self.asked or self.maintenance
 
     @property
     def holds_claim(self) -> bool:
@@ -81,9 +88,13 @@ def _after(standing: Standing, record: Record) -> Standing:
     match record.body:
         case Claimed(epoch=epoch):
             return replace(standing, lost=f"epoch {epoch} was claimed by {record.by.actor}: {record.reason}")
-        case StopRequested() | MaintenanceBegun():
-            return replace(standing, stop=f"{record.by.actor}: {record.reason}")
-        case StartRequested() | MaintenanceEnded():
-            return replace(standing, stop="")
+        case StopRequested():
+            return replace(standing, asked=f"{record.by.actor}: {record.reason}")
+        case StartRequested():
+            return replace(standing, asked="")
+        case MaintenanceBegun():
+            return replace(standing, maintenance=f"{record.by.actor}: {record.reason}")
+        case MaintenanceEnded():
+            return replace(standing, maintenance="")
         case _:
             return standing

@@ -33,8 +33,9 @@ class LocalLauncher:
     """Starts, finds and kills drivers on this host."""
 
     def submit(self, request: SubmitRequest) -> DriverHandle:
-        Path(request.log).parent.mkdir(parents=True, exist_ok=True)
+        host = this_host()
         try:
+            Path(request.log).parent.mkdir(parents=True, exist_ok=True)
             with open(request.log, "ab") as log:
                 process = subprocess.Popen(
                     spark_submit_command(request),
@@ -52,13 +53,15 @@ class LocalLauncher:
         stat = read_stat(process.pid)
         if stat is None:
             raise LaunchError(f"{request.spark_submit} for {request.name} ended at once: see {request.log}")
-        return _handle(this_host(), pid=process.pid, start_ticks=stat.start_ticks, log=request.log)
+        return _handle(host, pid=process.pid, start_ticks=stat.start_ticks, log=request.log)
 
     def find(self, token: str) -> tuple[DriverHandle, ...]:
         host = this_host()
-        leaders = {stat.group for pid in pids_with_argument(token) if (stat := read_stat(pid))}
-        stats = [stat for leader in sorted(leaders) if (stat := read_stat(leader))]
-        return tuple(_handle(host, pid=stat.pid, start_ticks=stat.start_ticks, log="") for stat in stats)
+        groups = sorted({stat.group for pid in pids_with_argument(token) if (stat := read_stat(pid))})
+        # Of a group whose leader is gone only the number is left; no process started at tick 0, so it is never signalled
+        # as a leader.
+        leaders = [(group, stat.start_ticks if (stat := read_stat(group)) else 0) for group in groups]
+        return tuple(_handle(host, pid=group, start_ticks=ticks, log="") for group, ticks in leaders)
 
     def poll(self, handle: DriverHandle) -> DriverStatus:
         elsewhere = _why_not_visible(handle)

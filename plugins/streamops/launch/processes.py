@@ -38,11 +38,16 @@ class ProcessStat:
     group: int
     session: int
     start_ticks: int
+    threads: int
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process can still run code; a zombie cannot."""
-        return self.state not in DEAD_STATES
+        """Whether the process can still run code.
+
+        A zombie cannot, unless it is only the first thread of a process whose others are still about to die: a killed
+        JVM is seen like that for some milliseconds, with its sockets and files still open.
+        """
+        return self.state not in DEAD_STATES or self.threads > 1
 
 
 def this_host() -> HostIdentity:
@@ -60,13 +65,18 @@ def this_host() -> HostIdentity:
 def read_stat(pid: int) -> ProcessStat | None:
     """The process with this number, or None when there is none."""
     try:
-        text = (PROC / str(pid) / "stat").read_text()
+        text = (PROC / str(pid) / "stat").read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
     # The command name may hold spaces and parentheses: the fields start behind the last one.
     fields = text[text.rindex(")") + 2 :].split()
     return ProcessStat(
-        pid=pid, state=fields[0], group=int(fields[2]), session=int(fields[3]), start_ticks=int(fields[19])
+        pid=pid,
+        state=fields[0],
+        group=int(fields[2]),
+        session=int(fields[3]),
+        threads=int(fields[17]),
+        start_ticks=int(fields[19]),
     )
 
 

@@ -23,7 +23,7 @@ class HadoopStorage:
         path = self._path(directory)
         with self._translated(directory):
             try:
-                statuses = path.getFileSystem(self._configuration).listStatus(path)
+                statuses = self._file_system(path).listStatus(path)
             except Exception as error:
                 if _java_class(error) == "java.io.FileNotFoundException":
                     return ()
@@ -34,7 +34,7 @@ class HadoopStorage:
     def read(self, address: str, *, limit: int = DEFAULT_READ_LIMIT) -> bytes:
         path = self._path(address)
         with self._translated(address):
-            stream = path.getFileSystem(self._configuration).open(path)
+            stream = self._file_system(path).open(path)
             try:
                 content = bytes(stream.readNBytes(limit + 1))
             finally:
@@ -44,21 +44,33 @@ class HadoopStorage:
         return content
 
     def write(self, address: str, content: bytes) -> None:
-        # Written aside and renamed over: on file systems a plain create shows an empty file first. FileContext is the
-        # API whose rename may replace.
+        # Written aside and renamed over: a plain create shows an empty file first.
         path, aside = self._path(address), self._path(address + ".tmp")
         with self._translated(address):
-            file_system = path.getFileSystem(self._configuration)
+            file_system = self._file_system(path)
             stream = file_system.create(aside, True)
             try:
                 stream.write(content)
             finally:
                 stream.close()
-            renames = self._jvm.org.apache.hadoop.fs.Options.Rename
-            overwrite = self._gateway.new_array(renames, 1)
-            overwrite[0] = renames.OVERWRITE
-            context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(path.toUri(), self._configuration)
-            context.rename(aside, path, overwrite)
+            self._replace(file_system, aside, path)
+
+    def _replace(self, file_system: Any, aside: Any, path: Any) -> None:
+        if _is_local(path):
+            # rename(2), which replaces at once; FileContext would delete first and leave a gap (seen with 3.5.0).
+            if not file_system.rename(aside, path):
+                raise StorageError(f"{path} could not be replaced")
+            return
+        renames = self._jvm.org.apache.hadoop.fs.Options.Rename
+        overwrite = self._gateway.new_array(renames, 1)
+        overwrite[0] = renames.OVERWRITE
+        context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(path.toUri(), self._configuration)
+        context.rename(aside, path, overwrite)
+
+    def _file_system(self, path: Any) -> Any:
+        """The file system of a path; a local one without checksum side files, which supervisors neither write nor read."""
+        file_system = path.getFileSystem(self._configuration)
+        return file_system.getRawFileSystem() if _is_local(path) else file_system
 
     def _path(self, address: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(address)
@@ -66,13 +78,18 @@ class HadoopStorage:
     @contextmanager
     def _translated(self, address: str) -> Iterator[None]:
         from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
 
         try:
             yield
-        except Py4JError as error:
+        except (Py4JError, PySparkException) as error:  # PySpark turns some of Java's exceptions into its own
             if _java_class(error) == "java.io.FileNotFoundException":
                 raise ObjectNotFoundError(f"{address} does not exist") from error
             raise StorageError(f"{address}: {_java_text(error)}") from error
+
+
+def _is_local(path: Any) -> bool:
+    return bool(path.toUri().getScheme() == "file")
 
 
 def _java_class(error: BaseException) -> str:
@@ -82,4 +99,4 @@ def _java_class(error: BaseException) -> str:
 
 def _java_text(error: BaseException) -> str:
     exception = getattr(error, "java_exception", None)
-    return str(exception.toString()) if exception is not None else f"the JVM does not answer ({error!r})"
+    return str(exception.toString()) if exception is not None else repr(error)

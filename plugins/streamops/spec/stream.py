@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from streamops.restart import RestartPolicy, SinkGuarantee
 
-_NAME = re.compile(r"^[a-z][a-z0-9_]{0,99}$")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 
 
 class Mode(StrEnum):
@@ -121,10 +121,10 @@ class StreamSpec:
     description: str = ""
 
     def __post_init__(self) -> None:
-        if not _NAME.match(self.name):
+        if not _NAME.fullmatch(self.name):
             raise ValueError(f"name {self.name!r}: lower-case letters, digits and underscores, a letter first")
 
 
 def is_stream_name(text: str) -> bool:
     """Whether a stream may be called that: the name is part of file names, DAG ids and process lists."""
-    return bool(_NAME.match(text))
+    return bool(_NAME.fullmatch(text))

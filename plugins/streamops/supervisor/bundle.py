@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import streamops
+from streamops.errors import SettingsError
 from streamops.storage import join
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
@@ -62,8 +63,11 @@ def driver_bundle(state_root: str) -> DriverBundle:
 
 
 def file_sha256(path: str) -> str:
-    """The hash of a job's file, as claims hold it."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    """The hash of a job's file, as claims hold it; SettingsError when it can't be read."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise SettingsError(f"the job {path} can't be read: {error.strerror}") from error
 
 
 def _zip() -> bytes:

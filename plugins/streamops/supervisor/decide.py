@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from streamops.control.drivers import ExitRecord
-from streamops.control.fold import Desire, Epoch
+from streamops.control.fold import Desire
 from streamops.control.records import DriverHandle, Outcome
 from streamops.launch import DriverState
 from streamops.restart import RestartPlan, RestartTiming, Safety, advise_restart, plan_restart
@@ -60,9 +60,11 @@ class Decision:
 def decide(observation: Observation, spec: StreamSpec, *, mine: frozenset[str]) -> Decision:
     """The next step. `mine` are the tokens of claims that this very supervisor appended and has not submitted yet.
 
-    Older epochs come first: nothing may be submitted while one of their drivers may live. Then the newest epoch; only
-    when all have ended is a start considered.
+    Whose checkpoint it is comes first: nothing of another stream is touched. Then older epochs: nothing may be submitted
+    while one of their drivers may live. Then the newest epoch; only when all have ended is a start considered.
     """
+    if decision := _not_ours(observation, spec):
+        return decision
     newest = observation.state.newest
     for facts in observation.epochs:
         is_newest = newest is not None and facts.epoch.number == newest.number
@@ -83,7 +85,7 @@ def _older_epoch(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
         return _kill(facts, f"epoch {number} was superseded and still lives: {facts.status.evidence}")
     if facts.found:
         return _kill(facts, f"epoch {number} was superseded, and a driver with its token lives")
-    if facts.heartbeat is None:
+    if not facts.traces:
         # Its claim was read after the newer one was appended: should its driver appear after all, it writes its first
         # beat, reads the log, sees the newer claim and halts.
         return _record_end(facts, "no driver and no beat of it was ever seen", superseded=True)
@@ -100,7 +102,7 @@ def _newest_epoch(
     facts: EpochFacts, observation: Observation, spec: StreamSpec, *, mine: frozenset[str]
 ) -> Decision | None:
     if facts.status is None:
-        return _unsubmitted(facts, spec, mine=mine)
+        return _unsubmitted(facts, observation, spec, mine=mine)
     if facts.status.state is DriverState.ENDED:
         return _record_end(facts, facts.status.evidence, stop=observation.state.desire is Desire.STOPPED)
     if facts.status.state is DriverState.BROKEN:
@@ -110,9 +112,18 @@ def _newest_epoch(
     return _hung(facts, spec) or _over_grace(facts, observation, spec) or _keep(facts, observation)
 
 
-def _unsubmitted(facts: EpochFacts, spec: StreamSpec, *, mine: frozenset[str]) -> Decision:
-    """One epoch is submitted at most once, by whoever claimed it; anybody else claims the next."""
+def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, *, mine: frozenset[str]) -> Decision:
+    """One epoch is submitted at most once, by whoever claimed it; anybody else claims the next.
+
+    Neither happens while the stream is meant to stand still. A driver that was submitted without a record all the same
+    sees the request, which lies behind its claim.
+    """
     number = facts.epoch.number
+    held_back = _stopped(observation, spec) or _maintenance(observation, spec)
+    if held_back and facts.epoch.claim.token in mine:
+        return _record_end(facts, f"not submitted, {held_back.reason}")
+    if held_back:
+        return held_back
     if facts.epoch.claim.token in mine:
         return Decision(action=Action.SUBMIT, reason="claimed, and every older driver is proven gone", epoch=number)
     by = facts.epoch.claimed.by
@@ -206,13 +217,15 @@ def _outcome(facts: EpochFacts, exit_record: ExitRecord | None, *, superseded: b
         return Outcome.STOPPED
     if superseded:
         return Outcome.LEASE_LOST if facts.heartbeat or facts.epoch.submission else Outcome.NEVER_STARTED
-    if facts.epoch.kill and facts.status and facts.heartbeat:
+    if facts.status is None:
+        return Outcome.NEVER_STARTED
+    if facts.epoch.kill and facts.heartbeat:
         return Outcome.KILLED
     return Outcome.DIED if facts.heartbeat else Outcome.LAUNCH_FAILED
 
 
 def _start(observation: Observation, spec: StreamSpec) -> Decision:
-    """Nothing lives. Whose checkpoint it is comes first, then what people asked for, then policy, then the data."""
+    """Nothing lives. What people asked for comes first, then whose work the checkpoint is, then policy, then the data."""
     for rule in _START_RULES:
         if decision := rule(observation, spec):
             return decision
@@ -281,6 +294,25 @@ def _foreign_writer(observation: Observation, spec: StreamSpec) -> Decision | No
     )
 
 
+def _unasked_end(observation: Observation, spec: StreamSpec) -> Decision | None:
+    """An end that is no failure and that nobody asked for: it costs no budget, but it must not become a busy loop."""
+    state, newest = observation.state, observation.state.newest
+    if newest is None or newest.end is None or newest.ended is None or newest.has_progressed:
+        return None
+    was_asked = state.desired is not None and state.desired.at >= newest.ended.at
+    if was_asked or newest.end.outcome not in _UNCOUNTED:
+        return None
+    until = min(newest.ended.at, observation.now) + spec.restart.initial_delay
+    if until <= observation.now:
+        return None
+    return Decision(
+        action=Action.WAIT, reason=f"back-off: epoch {newest.number} ended {newest.end.outcome}", until=until
+    )
+
+
+_UNCOUNTED = frozenset({Outcome.LEASE_LOST, Outcome.STOPPED})
+
+
 def _policy(observation: Observation, spec: StreamSpec) -> Decision | None:
     advice = advise_restart(observation.state.failures, policy=spec.restart, now=observation.now)
     if advice.timing is RestartTiming.PARK:
@@ -291,12 +323,12 @@ def _policy(observation: Observation, spec: StreamSpec) -> Decision | None:
 
 
 _START_RULES: tuple[Callable[[Observation, StreamSpec], Decision | None], ...] = (
-    _not_ours,
     _parked,
     _stopped,
     _maintenance,
     _unadopted,
     _foreign_writer,
+    _unasked_end,
     _policy,
 )
 

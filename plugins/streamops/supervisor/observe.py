@@ -92,13 +92,15 @@ class Observer:
         traces = read_traces(self._storage, self._control, epoch.number)
         beats = [f"{trace.instance}:{trace.heartbeat.sequence if trace.heartbeat else 0}" for trace in traces]
         submission = epoch.submission
+        # Part of the subject, so that the time before a submit never counts against the driver.
+        standing = "submitted" if submission else "claimed"
         return EpochFacts(
             epoch=epoch,
             traces=traces,
             status=self._launcher.poll(submission.handle) if submission else None,
             found=() if submission else self._launcher.find(epoch.claim.token),
-            stood_still=self.stillness.of(f"beat {epoch.number}", " ".join(beats)),
-            watched=self.stillness.of(f"epoch {epoch.number}", "submitted" if submission else "claimed"),
+            stood_still=self.stillness.of(f"beat {epoch.number} {standing}", " ".join(beats)),
+            watched=self.stillness.of(f"epoch {epoch.number}", standing),
         )
 
     def _companions(self) -> tuple[CheckpointFacts, ...]:

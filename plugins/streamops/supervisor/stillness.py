@@ -25,7 +25,9 @@ class Stillness:
     def hand_over(self) -> str:
         """What was seen, for the next process on this stream: it need only confirm that nothing has moved since."""
         now = self._clock.monotonic()
-        return json.dumps({subject: [mark, (now - since).total_seconds()] for subject, (mark, since) in self._seen.items()})
+        return json.dumps(
+            {subject: [mark, (now - since).total_seconds()] for subject, (mark, since) in self._seen.items()}
+        )
 
     def take_over(self, memory: str) -> None:
         """Go on from another process' memory; the time between the two does not count."""

@@ -1,0 +1,53 @@
+# Each target's help stands behind its name: `make` prints the list.
+
+PYTHON := .venv/bin/python
+CYCLES ?= 20
+# pytest runs them in this order, the fast ones first. Folders that do not exist yet are left out.
+FAST_TESTS := $(wildcard tests/unit tests/behaviour tests/test_*.py)
+SLOW_TESTS := $(wildcard tests/airflow tests/spark tests/e2e)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test demo chaos lint types layers check lock sandbox-up sandbox-down clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## put Python packages, jars and tools in place (minutes once, then under a second)
+	@config/setup.sh
+
+test: setup ## run all tests in one pytest run, the fast ones first (PYTEST_ARGS="-k name" narrows it)
+	$(PYTHON) -m pytest $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
+
+demo: setup ## show a stream killed and brought back, with real Spark, Kafka and Airflow (DEMO_EXIT=1 ends by itself)
+	$(PYTHON) -m streamops.sandbox.demo
+
+chaos: setup ## kill and restart a real stream CYCLES times (default 20) and count lost and doubled rows
+	$(PYTHON) -m streamops.sandbox.chaos --cycles $(CYCLES)
+
+lint: setup ## check style and formatting with ruff
+	$(PYTHON) -m ruff check
+	$(PYTHON) -m ruff format --check
+
+types: setup ## check types with mypy, strict, on the package
+	$(PYTHON) -m mypy
+
+layers: setup ## check who imports whom, with import-linter
+	.venv/bin/lint-imports --no-logo
+
+check: lint types layers ## before a commit: lint, types, layers and the fast tests
+	$(PYTHON) -m pytest $(FAST_TESTS) $(PYTEST_ARGS)
+
+lock: setup ## compile requirements.lock anew from pyproject.toml
+	.tools/bin/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet -o requirements.lock
+
+sandbox-up: setup ## start the local Kafka broker, Airflow and the demo streams, and keep them running
+	.venv/bin/streamops sandbox up
+
+sandbox-down: setup ## stop what sandbox-up started
+	.venv/bin/streamops sandbox down
+
+clean: ## remove caches and build products; what `make setup` and the sandbox made stays
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist target plugins/*.egg-info
+	rm -rf spark-warehouse metastore_db derby.log
+	find plugins tests dags jobs -name __pycache__ -type d -prune -exec rm -rf {} +

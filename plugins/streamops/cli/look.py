@@ -1,0 +1,58 @@
+"""Many looks at once: a slow or dead place must not keep the others waiting, nor hide them."""
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from streamops.errors import StreamOpsError
+from streamops.spec import StreamSpec
+from streamops.supervisor import Look
+from streamops.supervisor.status import StreamStatus, stream_status
+
+THREADS = 8
+
+
+def statuses_of(
+    specs: Sequence[StreamSpec], look: Callable[[StreamSpec], Look], *, patience: timedelta
+) -> tuple[StreamStatus, ...]:
+    """The status of each stream, in order.
+
+    When no look at all ends for as long as `patience`, the streams that are left are unknown. Threads that hang in
+    a dead file system are daemons, so that they can't keep the process alive.
+    """
+    waiting: queue.SimpleQueue[StreamSpec] = queue.SimpleQueue()
+    done: queue.SimpleQueue[StreamStatus] = queue.SimpleQueue()
+    for spec in specs:
+        waiting.put(spec)
+
+    def work() -> None:
+        while True:
+            try:
+                spec = waiting.get_nowait()
+            except queue.Empty:
+                return
+            done.put(status_of(spec, look))
+
+    for _ in range(min(THREADS, len(specs))):
+        threading.Thread(target=work, name="streamops-look", daemon=True).start()
+    found: dict[str, StreamStatus] = {}
+    while len(found) < len(specs):
+        try:
+            status = done.get(timeout=patience.total_seconds())
+        except queue.Empty:
+            break
+        found[status.stream] = status
+    silence = f"no answer within {patience.total_seconds():.0f} s"
+    return tuple(found.get(spec.name) or StreamStatus.unreachable(spec, silence) for spec in specs)
+
+
+def status_of(spec: StreamSpec, look: Callable[[StreamSpec], Look]) -> StreamStatus:
+    """The status of one stream; unknown with the reason when the facts can't be had."""
+    try:
+        return stream_status(look(spec), spec)
+    except StreamOpsError as error:
+        return StreamStatus.unreachable(spec, str(error))
+    except Exception as error:
+        # Whatever is wrong with this one stream, the others are shown.
+        return StreamStatus.unreachable(spec, f"{type(error).__name__}: {error}")

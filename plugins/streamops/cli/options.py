@@ -1,0 +1,39 @@
+"""Arguments and options that several commands share."""
+
+import re
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from streamops.cli.wiring import Session
+from streamops.settings.durations import parse_duration
+
+
+def session_of(context: typer.Context) -> Session:
+    """The session of this call, as `main` made it."""
+    session = context.obj
+    if not isinstance(session, Session):
+        raise AssertionError("a command was called without a session")
+    return session
+
+
+def duration(text: str) -> timedelta:
+    """`30s`, `5m`, or a bare number of seconds."""
+    try:
+        return timedelta(seconds=int(text)) if re.fullmatch(r"\d{1,9}", text) else parse_duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is not {error}") from error
+
+
+Stream = Annotated[str, typer.Argument(metavar="STREAM", help="Name of a declared stream.", show_default=False)]
+Streams = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="STREAM", help="Names of declared streams; all when none is given.", show_default=False),
+]
+Reason = Annotated[
+    str, typer.Option("--reason", help="Why, for the record: others will read it.", metavar="TEXT", show_default=False)
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.", show_default=False)]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and do nothing.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON.", show_default=False)]

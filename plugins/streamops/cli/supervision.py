@@ -1,0 +1,259 @@
+"""Supervision of all declared streams in one process: a thread for each, and the settings file followed."""
+
+import logging
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from streamops.cli.look import THREADS
+from streamops.cli.wiring import Wiring, readable_settings
+from streamops.clock import Clock
+from streamops.errors import SettingsError, StreamOpsError
+from streamops.settings import Settings, SettingsProblem
+from streamops.spec import Mode, StreamSpec
+from streamops.supervisor import Decision, Look, Supervisor
+from streamops.supervisor.status import Phase, stream_status
+
+log = logging.getLogger(__name__)
+
+ACTOR = "supervise"
+LIVE_MODES = frozenset({Mode.LIVE})
+LONGEST_BACK_OFF = timedelta(seconds=30)
+SHORTEST_REST = timedelta(milliseconds=100)
+FAREWELL = timedelta(seconds=10)
+"""How long acts that have begun may go on after the signal. Cutting them short is safe, but may cost an epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """All that a supervisor of one stream is built from; when it differs, it is built anew."""
+
+    spec: StreamSpec
+    state_root: str
+
+    def supervisor(self, wiring: Wiring) -> "WatchedSupervisor":
+        """A supervisor of the stream as declared."""
+        return wiring.supervisor(self.spec, state_root=self.state_root, actor=ACTOR, kind=WatchedSupervisor)
+
+
+class WatchedSupervisor(Supervisor):
+    """Keeps its last look, so that the log can tell where the stream stands without another one."""
+
+    last_look: Look | None = None
+
+    def look(self) -> Look:
+        self.last_look = super().look()
+        return self.last_look
+
+
+class Supervision:
+    """Supervises what one settings file declares."""
+
+    def __init__(self, path: Path, wiring: Wiring, *, names: frozenset[str], interval: timedelta) -> None:
+        """SettingsError when the file is not sound, or does not declare one of the names."""
+        self._wiring = wiring
+        self._names = names
+        self._interval = interval
+        self._file = FollowedSettings(path)
+        self._ending = threading.Event()
+        self._why = "asked to end"
+        self._loops: dict[str, StreamLoop] = {}
+        self._told: frozenset[str] = frozenset()
+        for name in sorted(names):
+            self._file.settings.stream(name)
+
+    @property
+    def specs(self) -> tuple[StreamSpec, ...]:
+        """The live streams that are looked after, as declared now."""
+        return tuple(declared.spec for declared in self._wanted().values())
+
+    @property
+    def problems(self) -> tuple[SettingsProblem, ...]:
+        """What is wrong with settings, as far as the streams that were asked for go."""
+        errors = self._file.settings.errors
+        return tuple(problem for problem in errors if not self._names or problem.stream in self._names)
+
+    def run_once(self) -> bool:
+        """Settle each stream once; whether all could be."""
+        self._take_over()
+        with ThreadPoolExecutor(THREADS) as pool:
+            # All turns are awaited: to stop at the first failure would cancel those that have not begun.
+            return all(list(pool.map(StreamLoop.turn, self._loops.values())))
+
+    def run(self) -> None:
+        """Supervise until `end` is called."""
+        self._take_over(starting=True)
+        log.info("supervising %d streams of %s", len(self._loops), self._file.path)
+        while not self._ending.wait(self._interval.total_seconds()):
+            if self._file.has_changed():
+                self._take_over(starting=True)
+        deadline = self._wiring.clock.monotonic() + FAREWELL
+        for loop in self._loops.values():
+            loop.end()
+        for loop in self._loops.values():
+            loop.join(deadline - self._wiring.clock.monotonic())
+        log.info("%s: supervision has ended, %d streams are left as they are", self._why, len(self._loops))
+
+    def end(self, why: str) -> None:
+        """Let `run` return soon; callable from a signal handler."""
+        self._why = why
+        self._ending.set()
+
+    def _wanted(self) -> dict[str, Declared]:
+        settings = self._file.settings
+        return {
+            spec.name: Declared(spec=spec, state_root=settings.state_root)
+            for spec in settings.streams
+            if spec.mode in LIVE_MODES and (not self._names or spec.name in self._names)
+        }
+
+    def _take_over(self, *, starting: bool = False) -> None:
+        """Begin with new streams, hand changed declarations on, let go of streams that left.
+
+        A stream whose new declaration is wrong keeps the old one: a mistake must not disarm what runs.
+        """
+        self._tell_problems()
+        wanted = self._wanted()
+        wrong = {problem.stream for problem in self._file.settings.errors}
+        for name, declared in wanted.items():
+            if name in self._loops:
+                self._loops[name].declare(declared)
+                continue
+            self._loops[name] = StreamLoop(declared, self._wiring, interval=self._interval)
+            if starting:
+                self._loops[name].start()
+        for name in sorted(self._loops.keys() - wanted.keys() - wrong):
+            log.warning("stream=%s left the settings: it runs on, and nobody supervises it from here", name)
+            self._loops.pop(name).end()
+
+    def _tell_problems(self) -> None:
+        texts = {str(problem): problem.stream for problem in self.problems}
+        for text, stream in texts.items():
+            if text not in self._told:
+                rest = ", supervised as it was declared before" if stream in self._loops else ""
+                log.warning("stream=%s wrong settings%s: %s", stream, rest, text)
+        self._told = frozenset(texts)
+
+
+class FollowedSettings:
+    """A settings file, read again when it changes. The last sound content counts."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._signature = _signature(path)  # Before reading, so that a change meanwhile is seen next time.
+        self.settings: Settings = readable_settings(path)
+
+    def has_changed(self) -> bool:
+        """Whether there is a newer content, which is then read; an unsound one is told and passed over."""
+        signature = _signature(self.path)
+        if signature == self._signature:
+            return False
+        self._signature = signature
+        try:
+            self.settings = readable_settings(self.path)
+        except SettingsError as error:
+            log.warning("the settings before stay in force: %s", error)
+            return False
+        log.info("%s was read again", self.path)
+        return True
+
+
+class StreamLoop:
+    """Settles one stream again and again. Whatever troubles it stays here."""
+
+    def __init__(self, declared: Declared, wiring: Wiring, *, interval: timedelta) -> None:
+        self._wiring = wiring
+        self._interval = interval
+        self._declared = declared
+        self._supervised: Declared | None = None
+        self._supervisor: WatchedSupervisor | None = None
+        self._trouble = ""
+        self._told: tuple[object, ...] = ()
+        self.rest = interval
+        """How long to wait until the next turn."""
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"streamops-{declared.spec.name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin, in a thread of its own."""
+        self._thread.start()
+
+    def declare(self, declared: Declared) -> None:
+        """From the next turn on this is how the stream is declared."""
+        self._declared = declared
+
+    def end(self) -> None:
+        """Let the present turn be the last."""
+        self._ending.set()
+
+    def join(self, limit: timedelta) -> None:
+        """Wait for the present turn."""
+        self._thread.join(max(0.0, limit.total_seconds()))
+
+    def turn(self) -> bool:
+        """Settle once; whether that went well."""
+        try:
+            decision = self._settle()
+        except Exception as error:
+            # Storage trouble, a broken record, a mistake of ours: the others go on, and this one is tried again.
+            self._tell_trouble(error)
+            self.rest = min(2 * max(self.rest, self._interval), max(LONGEST_BACK_OFF, self._interval))
+            return False
+        if self._trouble:
+            log.info("stream=%s is looked after again", self._declared.spec.name)
+            self._trouble = ""
+        self.rest = rest_after(decision, interval=self._interval, clock=self._wiring.clock)
+        return True
+
+    def _run(self) -> None:
+        while not self._ending.is_set():
+            self.turn()
+            self._ending.wait(self.rest.total_seconds())
+
+    def _settle(self) -> Decision:
+        declared = self._declared
+        if self._supervisor is None or self._supervised != declared:
+            # A claim that the old one has not submitted yet is left behind, as after a crash: the next epoch follows.
+            self._supervisor, self._supervised = declared.supervisor(self._wiring), declared
+        decision = self._supervisor.settle()
+        if self._supervisor.last_look:
+            self._tell_standing(self._supervisor.last_look, declared.spec)
+        return decision
+
+    def _tell_standing(self, look: Look, spec: StreamSpec) -> None:
+        """One line for each change; batches are no change."""
+        status = stream_status(look, spec)
+        reason = "" if status.phase is Phase.RUNNING else status.reason
+        standing = (status.phase, status.epoch, status.needs_attention, reason)
+        if standing == self._told:
+            return
+        self._told = standing
+        level = logging.WARNING if status.needs_attention else logging.INFO
+        log.log(level, "stream=%s is %s, epoch=%s: %s", spec.name, status.phase, status.epoch, status.reason)
+
+    def _tell_trouble(self, error: Exception) -> None:
+        text = str(error) if isinstance(error, StreamOpsError) else f"{type(error).__name__}: {error}"
+        if text == self._trouble:
+            return
+        self._trouble = text
+        details = None if isinstance(error, StreamOpsError | OSError) else error
+        log.warning("stream=%s can't be looked after now: %s", self._declared.spec.name, text, exc_info=details)
+
+
+def rest_after(decision: Decision, *, interval: timedelta, clock: Clock) -> timedelta:
+    """Until the wait ends by itself, but never longer than the interval: somebody may ask for something meanwhile."""
+    if decision.until is None:
+        return interval
+    return min(interval, max(SHORTEST_REST, decision.until - clock.now()))
+
+
+def _signature(path: Path) -> tuple[int, ...]:
+    """What changes whenever the file is replaced or written; empty when it is not there."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return ()
+    return (stat.st_mtime_ns, stat.st_size, stat.st_ino)

@@ -1,0 +1,89 @@
+"""Builds what commands work with. The only place that chooses real implementations."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from streamops.clock import Clock, SystemClock
+from streamops.control.log import LogReader
+from streamops.errors import SettingsError
+from streamops.launch import Launcher
+from streamops.launch.local import LocalLauncher
+from streamops.settings import Settings, load_settings
+from streamops.spec import StreamSpec
+from streamops.storage.kinds import storage_for
+from streamops.supervisor import Look, Supervisor
+from streamops.supervisor.requests import Requests, this_author, this_person
+
+S = TypeVar("S", bound=Supervisor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wiring:
+    """The doors to the world; tests bring their own."""
+
+    launcher: Launcher = field(default_factory=LocalLauncher)
+    clock: Clock = field(default_factory=SystemClock)
+    patience: timedelta = timedelta(seconds=15)
+    """How long a place may leave everybody without an answer before its streams are shown as unknown."""
+
+    def supervisor(self, spec: StreamSpec, *, state_root: str, actor: str, kind: type[S]) -> S:
+        """A supervisor of one stream."""
+        return kind(
+            spec,
+            storage=storage_for(spec.checkpoint),
+            launcher=self.launcher,
+            clock=self.clock,
+            state_root=state_root,
+            author=this_author(actor),
+        )
+
+
+class Session:
+    """One call of the command line: a settings file and the doors to the world."""
+
+    def __init__(self, path: Path, wiring: Wiring) -> None:
+        self.path = path
+        self.wiring = wiring
+        self._settings: Settings | None = None
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of this call."""
+        return self.wiring.clock
+
+    def settings(self) -> Settings:
+        """The settings file, read once; SettingsError when not even its frame is sound."""
+        if self._settings is None:
+            self._settings = readable_settings(self.path)
+        return self._settings
+
+    def spec(self, stream: str) -> StreamSpec:
+        """A declared stream; SettingsError when there is no such valid one."""
+        return self.settings().stream(stream)
+
+    def supervisor(self, spec: StreamSpec) -> Supervisor:
+        """A supervisor of one stream, for looking only."""
+        return self.wiring.supervisor(spec, state_root=self.settings().state_root, actor="look", kind=Supervisor)
+
+    def look(self, spec: StreamSpec) -> Look:
+        """One look at a stream; changes nothing."""
+        return self.supervisor(spec).look()
+
+    def requests(self, spec: StreamSpec) -> Requests:
+        """The requests of the person at this terminal."""
+        return Requests(spec, storage=storage_for(spec.checkpoint), clock=self.clock, author=this_person())
+
+    def log_reader(self, spec: StreamSpec) -> LogReader:
+        """The control log of a stream, to read."""
+        return LogReader.of_checkpoint(storage_for(spec.checkpoint), spec.checkpoint)
+
+
+def readable_settings(path: Path) -> Settings:
+    """The settings in a file; SettingsError when not even its frame is sound, so that it declares no streams at all."""
+    settings = load_settings(path)
+    whole = [str(problem) for problem in settings.errors if not problem.stream]
+    if whole:
+        raise SettingsError("\n".join(whole))
+    return settings

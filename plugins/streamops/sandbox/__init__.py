@@ -1,0 +1,1 @@
+"""The whole system on one machine, under `.sandbox/`: broker, Airflow and order generator, on loopback only."""

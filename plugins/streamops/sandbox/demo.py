@@ -1,0 +1,241 @@
+"""`make demo`: a supervised stream whose driver, task, triggerer and scheduler are killed, and the account afterwards.
+
+What it shows, in order:
+
+1. Airflow starts the stream; batches are committed.
+2. The driver is killed (SIGKILL): it is noticed, resubmitted, and goes on from the same checkpoint.
+3. The Airflow task process is killed: the stream does not notice.
+4. Triggerer and scheduler are killed and started again: the stream does not notice.
+5. Every order sent is in the table exactly once.
+"""
+
+import json
+import os
+import sys
+import time
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+
+from rich.console import Console
+
+from streamops.errors import SandboxError, StreamOpsError
+from streamops.sandbox.airflow import Component
+from streamops.sandbox.drivers import DoubleWriterWatch, live_drivers, process_titled
+from streamops.sandbox.ledger import Ledger
+from streamops.sandbox.sandbox import Sandbox
+from streamops.sandbox.sandboxed_stream import STREAM, SandboxedStream
+from streamops.sandbox.state import ADMIN
+from streamops.sandbox.timeline import Reaction, now
+from streamops.sandbox.waiting import StderrNarrator
+from streamops.spec.names import stream_dag_id
+
+RATE = 200.0
+"""Orders a second."""
+BATCHES_FIRST = 3
+BATCHES_WITHOUT_AIRFLOW = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoResult:
+    """What `.sandbox/demo.json` holds."""
+
+    sent: int
+    delivered: int
+    lost: int
+    duplicated: int
+    malformed: int
+    dead_letters: int
+    epochs: int
+    noticed_s: float
+    resubmitted_s: float
+    first_batch_s: float
+    worker_kill_stopped_stream: bool
+    double_writers: int
+
+    @property
+    def is_good(self) -> bool:
+        """Nothing lost, nothing twice, never two writers, and no part of Airflow took the stream with it."""
+        wrong = (self.lost, self.duplicated, self.double_writers, self.malformed - self.dead_letters)
+        return not any(wrong) and not self.worker_kill_stopped_stream
+
+
+class Demo:
+    """One run of the story."""
+
+    def __init__(self, sandbox: Sandbox, stream: SandboxedStream, console: Console) -> None:
+        self._sandbox = sandbox
+        self._stream = stream
+        self._console = console
+        self._begin = time.monotonic()
+        self._epochs_before = stream.timeline.epochs()
+
+    def run(self) -> DemoResult:
+        with DoubleWriterWatch(self._stream.timeline.control) as watch:
+            self._first_batches()
+            reaction, first_batch = self._kill_driver()
+            before = self._living_driver()
+            self._kill_task()
+            self._kill_triggerer_and_scheduler()
+            survived = self._living_driver() == before
+            ledger = self._account()
+        return DemoResult(
+            **asdict(ledger),
+            epochs=self._stream.timeline.epochs() - self._epochs_before,
+            noticed_s=round(reaction.noticed, 1),
+            resubmitted_s=round(reaction.resubmitted, 1),
+            first_batch_s=round(first_batch, 1),
+            worker_kill_stopped_stream=not survived,
+            double_writers=len(watch.pairs),
+        )
+
+    def _first_batches(self) -> None:
+        self._sandbox.start_orders(rate=RATE)
+        self._tell(f"{RATE:.0f} orders a second go into topic orders; Airflow starts the stream")
+        committed = self._stream.timeline.committed()
+        self._stream.wait_committed(committed + BATCHES_FIRST, what="first batches")
+        self._tell(
+            f"epoch {self._stream.timeline.epochs()} runs, batch {self._stream.timeline.committed()} is committed"
+        )
+
+    def _kill_driver(self) -> tuple[Reaction, float]:
+        timeline = self._stream.timeline
+        killed_at, begin = now(), time.monotonic()
+        epoch = self._stream.kill_leader()
+        committed = timeline.committed()
+        self._tell(f"kill -9 of the driver of epoch {epoch}, after batch {committed}")
+        self._stream.wait(
+            lambda: "" if timeline.reaction(epoch, killed_at) else "the next submit",
+            what="restart",
+            limit=timedelta(minutes=3),
+        )
+        reaction = timeline.reaction(epoch, killed_at)
+        if reaction is None:
+            raise SandboxError("the control log lost a record between two looks")
+        self._stream.wait_committed(committed + 1, what="first new batch")
+        first_batch = time.monotonic() - begin
+        self._tell(f"epoch {timeline.epochs()} goes on from the same checkpoint")
+        return reaction, first_batch
+
+    def _kill_task(self) -> None:
+        """A deferred task has no process, so the task is cleared: the next try's process is the one to kill."""
+        api, dag_id = self._sandbox.api(), stream_dag_id(STREAM)
+        run = max(api.dag_runs(dag_id), key=lambda run: str(run.started_at))
+        self._wait_supervised(run.run_id)
+        committed = self._stream.timeline.committed()
+        api.clear_task_instance(dag_id, run.run_id, "supervise")
+        deadline = time.monotonic() + 60
+        pid = None
+        while pid is None and time.monotonic() < deadline:
+            for instance in api.task_instances(dag_id, run.run_id):
+                pid = (
+                    pid
+                    or (instance.task_id == "supervise" and process_titled(f"airflow worker -- {instance.attempt_id}"))
+                    or None
+                )
+            time.sleep(0.05)
+        if pid is None:
+            raise SandboxError("no process of the cleared task was seen within 60 s: see .sandbox/logs")
+        os.kill(pid, 9)
+        self._tell(f"the task was cleared, kill -9 of its new process {pid}")
+        self._stream.wait_committed(committed + 1, what="a batch without the task")
+        self._wait_supervised(run.run_id)
+        self._tell("Airflow has tried again and attached to the same driver")
+
+    def _wait_supervised(self, run_id: str) -> None:
+        def missing() -> str:
+            instances = self._sandbox.api().task_instances(stream_dag_id(STREAM), run_id)
+            states = [instance.state for instance in instances if instance.task_id == "supervise"]
+            return "" if states == ["deferred"] else f"task supervise to be deferred, now {states}"
+
+        self._stream.wait(missing, what="task", limit=timedelta(minutes=4))
+
+    def _kill_triggerer_and_scheduler(self) -> None:
+        airflow = self._sandbox.airflow
+        committed = self._stream.timeline.committed()
+        airflow.kill(Component.TRIGGERER)
+        airflow.kill(Component.SCHEDULER)
+        self._tell("kill -9 of triggerer and scheduler")
+        self._stream.wait_committed(committed + BATCHES_WITHOUT_AIRFLOW, what="batches without Airflow")
+        self._tell(f"{BATCHES_WITHOUT_AIRFLOW} more batches were committed meanwhile")
+        airflow.start()
+        self._tell("triggerer and scheduler are back")
+
+    def _account(self) -> Ledger:
+        state = self._sandbox.stop_orders()
+        if state is None or state.running or state.unacknowledged:
+            raise SandboxError(f"the generator can't say what it sent: {state}")
+        self._tell(f"generator stopped after {state.sent} orders and {state.malformed} malformed records; draining")
+        return self._stream.drain(state)
+
+    def _living_driver(self) -> tuple[int, int]:
+        (driver,) = live_drivers(self._stream.timeline.control)
+        return driver.epoch, driver.leader
+
+    def _tell(self, text: str) -> None:
+        self._console.print(f"[dim]{time.monotonic() - self._begin:6.1f} s[/]  {text}", highlight=False)
+
+
+def main() -> int:
+    """Run the story; exit code 1 on any loss, duplicate, second writer, or when it could not be told to its end."""
+    leave_up = os.environ.get("DEMO_EXIT", "") in ("", "0")
+    console, narrator = Console(), StderrNarrator()
+    sandbox = Sandbox.of_project(narrator=narrator)
+    stream: SandboxedStream | None = None
+    good = False
+    try:
+        sandbox.up(with_airflow=False)
+        stream = SandboxedStream(sandbox, narrator=narrator, actor="demo")
+        stream.requests.start("make demo")
+        demo = Demo(sandbox, stream, console)
+        sandbox.up()
+        result = demo.run()
+        good = result.is_good
+        _close(result, sandbox, console)
+    except StreamOpsError as error:
+        console.print(f"[red]demo failed:[/] {error}", highlight=False, markup=True)
+    finally:
+        if not leave_up:
+            _stop_all(sandbox, stream)
+    if leave_up:
+        _say_where(sandbox, console)
+    return 0 if good else 1
+
+
+def _close(result: DemoResult, sandbox: Sandbox, console: Console) -> None:
+    (sandbox.layout.root / "demo.json").write_text(json.dumps(asdict(result), indent=2) + "\n")
+    console.print(f"malformed {result.malformed}  dead letters {result.dead_letters}", highlight=False)
+    console.print(
+        f"sent {result.sent}  delivered {result.delivered}  lost {result.lost}  duplicated {result.duplicated}"
+        f"  epochs {result.epochs}",
+        highlight=False,
+    )
+    console.print(
+        f"driver killed → noticed +{result.noticed_s} s → resubmitted +{result.resubmitted_s} s"
+        f" → first new batch +{result.first_batch_s} s",
+        highlight=False,
+    )
+
+
+def _stop_all(sandbox: Sandbox, stream: SandboxedStream | None) -> None:
+    """The stream first, while its supervisor lives to kill what does not stop; then Airflow and the broker."""
+    try:
+        if stream:
+            stream.stop("make demo has ended")
+    finally:
+        sandbox.down()
+
+
+def _say_where(sandbox: Sandbox, console: Console) -> None:
+    status = sandbox.status()
+    console.print(
+        f"Airflow: {status.airflow_url}  user {ADMIN}, password in {status.airflow_passwords}", highlight=False
+    )
+    console.print(
+        "The stream goes on. Stop it with `.venv/bin/streamops stop orders_to_delta --reason done`,"
+        " then `make sandbox-down`.",
+        highlight=False,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

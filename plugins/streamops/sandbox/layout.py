@@ -1,0 +1,122 @@
+"""Where everything of the sandbox lies: all of it below one folder, so that removing the folder removes the sandbox."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamops.errors import SandboxError
+
+PROJECT_VARIABLE = "STREAMOPS_PROJECT"
+"""Names the project folder where the working directory does not lie in it."""
+
+PROJECT_MARK = "pyproject.toml"
+SANDBOX_FOLDER = ".sandbox"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxLayout:
+    """The places of one sandbox; nothing is created by naming them."""
+
+    project: Path
+    """The folder with `dags/`, `plugins/`, `config/` and `.jars/`."""
+
+    root: Path
+    """The folder that holds the sandbox and nothing else."""
+
+    def __post_init__(self) -> None:
+        if not self.project.is_absolute() or not self.root.is_absolute():
+            # Daemons are found again from other working directories.
+            raise SandboxError(f"sandbox folders must be absolute, found project {self.project} and root {self.root}")
+
+    @classmethod
+    def of_project(cls, project: Path) -> "SandboxLayout":
+        """The usual sandbox of a project: `.sandbox` in its folder."""
+        folder = project.resolve()
+        return cls(project=folder, root=folder / SANDBOX_FOLDER)
+
+    @property
+    def state(self) -> Path:
+        """The choices that stay: ports, secrets, the Airflow password. Readable by the owner only."""
+        return self.root / "state.json"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the command that is changing the sandbox."""
+        return self.root / "lock"
+
+    @property
+    def data(self) -> Path:
+        """Tables, checkpoints and control logs of the streams."""
+        return self.root / "data"
+
+    @property
+    def logs(self) -> Path:
+        """One log file for each daemon and each set-up command."""
+        return self.root / "logs"
+
+    @property
+    def daemons(self) -> Path:
+        """One JSON record for each daemon that was started."""
+        return self.root / "daemons"
+
+    @property
+    def kafka(self) -> Path:
+        """The broker's configuration and data."""
+        return self.root / "kafka"
+
+    @property
+    def airflow_home(self) -> Path:
+        """AIRFLOW_HOME: database, task logs, password file."""
+        return self.root / "airflow"
+
+    @property
+    def airflow_passwords(self) -> Path:
+        """User name to password, the file Airflow's simple auth manager reads. Readable by the owner only."""
+        return self.airflow_home / "passwords.json"
+
+    @property
+    def orders_state(self) -> Path:
+        """How far the order generator has got."""
+        return self.root / "orders.json"
+
+    @property
+    def broker_jars(self) -> Path:
+        return self.project / ".jars" / "broker"
+
+    @property
+    def dags(self) -> Path:
+        return self.project / "dags"
+
+    @property
+    def plugins(self) -> Path:
+        return self.project / "plugins"
+
+    @property
+    def stream_config(self) -> Path:
+        """The declaration of the streams that the sandbox runs unless STREAMOPS_CONFIG says otherwise."""
+        return self.project / "config" / "streams.yaml"
+
+    def create_folders(self) -> None:
+        """Make the folders, readable by the owner only: logs and Airflow's home may hold secrets."""
+        for folder in (self.root, self.data, self.logs, self.daemons, self.kafka, self.airflow_home):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def find_project(start: Path, environment: Mapping[str, str] = os.environ) -> Path:
+    """The project folder: STREAMOPS_PROJECT, or the nearest folder from `start` upward with a pyproject.toml.
+
+    Raises SandboxError where neither names one.
+    """
+    if named := environment.get(PROJECT_VARIABLE):
+        project = Path(named).resolve()
+        if not (project / PROJECT_MARK).is_file():
+            raise SandboxError(f"{PROJECT_VARIABLE} is {named}, which holds no {PROJECT_MARK}: name the project folder")
+        return project
+    here = start.resolve()
+    for folder in (here, *here.parents):
+        if (folder / PROJECT_MARK).is_file():
+            return folder
+    raise SandboxError(
+        f"no {PROJECT_MARK} in {here} or above: change into the project or set {PROJECT_VARIABLE} to its folder"
+    )

@@ -1,0 +1,57 @@
+"""The account at the end: what was sent against what lies in the Delta tables, record by record."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamops.sandbox.orders import OrdersState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """Orders by number, malformed records by count."""
+
+    sent: int
+    delivered: int
+    """Different order numbers in the table."""
+    lost: int
+    duplicated: int
+    """Rows beyond the first of their number."""
+    malformed: int
+    dead_letters: int
+    """Rows of the dead-letter table, each position once."""
+
+    @property
+    def is_balanced(self) -> bool:
+        """Nothing lost, nothing twice, and each malformed record in the dead letters once."""
+        return self.lost == 0 and self.duplicated == 0 and self.malformed == self.dead_letters
+
+    @property
+    def line(self) -> str:
+        """The closing line of the demo."""
+        return f"sent {self.sent}  delivered {self.delivered}  lost {self.lost}  duplicated {self.duplicated}"
+
+
+def take_ledger(state: OrdersState, *, table: str, dead_letters: str) -> Ledger:
+    """Read both tables with delta-rs, which shares no code with the writer, and compare."""
+    numbers = _column(table, "order_id")
+    different = set(numbers)
+    positions = list(zip(_column(dead_letters, "partition"), _column(dead_letters, "offset"), strict=True))
+    repeated_letters = len(positions) - len(set(positions))
+    return Ledger(
+        sent=state.sent,
+        delivered=len(different),
+        lost=len(set(range(state.sent)) - different),
+        duplicated=len(numbers) - len(different) + repeated_letters,
+        malformed=state.malformed,
+        dead_letters=len(set(positions)),
+    )
+
+
+def _column(table: str, name: str) -> list[int]:
+    from deltalake import DeltaTable
+
+    path = table.removeprefix("file://")
+    if not (Path(path) / "_delta_log").is_dir():
+        return []
+    values: list[int] = DeltaTable(path).to_pyarrow_table(columns=[name])[name].to_pylist()
+    return values

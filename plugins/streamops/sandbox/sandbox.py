@@ -1,0 +1,239 @@
+"""The whole sandbox behind a few verbs: up, down, status, reset, and the order generator."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from streamops.clock import Clock, SystemClock
+from streamops.errors import SandboxError
+from streamops.sandbox import kafka
+from streamops.sandbox.airflow import Airflow, Component
+from streamops.sandbox.airflow_api import AirflowApi
+from streamops.sandbox.airflow_environment import airflow_environment, airflow_url
+from streamops.sandbox.daemon import DaemonEndedError, Daemons
+from streamops.sandbox.layout import SandboxLayout, find_project
+from streamops.sandbox.orders import DEFAULT_MALFORMED_EVERY, DEFAULT_RATE, OrdersState, load_orders_state
+from streamops.sandbox.ports import LOOPBACK
+from streamops.sandbox.state import ADMIN, SandboxState, load_state, save_state
+from streamops.sandbox.status import Condition, DaemonStatus, SandboxStatus
+from streamops.sandbox.waiting import Narrator, StderrNarrator
+
+ORDERS_DAEMON = "orders"
+SUPERVISOR_DAEMON = "supervise"
+SUPERVISOR_STOP_GRACE = timedelta(seconds=20)
+ORDERS_START_LIMIT = timedelta(seconds=20)
+ORDERS_STOP_GRACE = timedelta(seconds=40)
+"""Longer than the generator's own limit for its last flush: a killed generator can't be continued."""
+
+
+class Sandbox:
+    """One sandbox. Objects of the same layout, also in other processes, see the same daemons."""
+
+    def __init__(
+        self,
+        layout: SandboxLayout,
+        *,
+        narrator: Narrator | None = None,
+        clock: Clock | None = None,
+        inherited: Mapping[str, str] = os.environ,
+    ) -> None:
+        """`inherited` is the environment that the daemons get before the sandbox's own variables."""
+        self.layout = layout
+        self._inherited = inherited
+        self.daemons = Daemons(layout, clock=clock or SystemClock(), narrator=narrator or StderrNarrator())
+
+    @classmethod
+    def of_project(cls, project: Path | None = None, *, narrator: Narrator | None = None) -> "Sandbox":
+        """The sandbox of this project, or of the one around the working directory; SandboxError when there is none."""
+        found = project or find_project(Path.cwd())
+        return cls(SandboxLayout.of_project(found), narrator=narrator)
+
+    def up(self, *, with_airflow: bool = True) -> SandboxStatus:
+        """Start what is not running and return when everything answers; doing so again changes nothing.
+
+        Raises SandboxError with the end of a log when a part does not come up. What came up before it stays up.
+        """
+        self.layout.create_folders()
+        with self._alone():
+            self._choose_addresses()
+            self.broker.start(self._daemon_environment())
+            self.broker.ensure_topic(kafka.ORDERS_TOPIC)
+            if with_airflow:
+                self.airflow.start()
+        return self.status()
+
+    def down(self, *, before_broker_stops: Sequence[Callable[[], None]] = ()) -> None:
+        """Stop the generator, Airflow, then the broker; all data stays.
+
+        Streams are not the sandbox's to stop: `before_broker_stops` is the place for it. At that moment no Airflow can
+        start them again, and the broker is still there for their last batch. An error there leaves the broker up.
+        """
+        if load_state(self.layout.state) is None:
+            return
+        with self._alone():
+            self.stop_orders()
+            self.daemons.stop(SUPERVISOR_DAEMON, grace=SUPERVISOR_STOP_GRACE)
+            self.airflow.stop()
+            for stop_streams in before_broker_stops:
+                stop_streams()
+            self.broker.stop()
+
+    def reset(self) -> None:
+        """Remove everything the sandbox has ever written; SandboxError while a daemon lives."""
+        if alive := [daemon.name for daemon in self.status().daemons if daemon.condition is not Condition.STOPPED]:
+            raise SandboxError(f"cannot reset the sandbox while {', '.join(alive)} run: `streamops sandbox down` first")
+        if self.layout.root.exists():
+            shutil.rmtree(self.layout.root)
+
+    def status(self) -> SandboxStatus:
+        """How every daemon is; asks broker and Airflow only when their processes live."""
+        state = load_state(self.layout.state)
+        return SandboxStatus(
+            daemons=(
+                self._daemon_status(kafka.DAEMON, is_healthy=self._lives(kafka.DAEMON) and self.broker.is_answering()),
+                *self._airflow_status(),
+                self._daemon_status(ORDERS_DAEMON, is_healthy=None),
+            ),
+            kafka_bootstrap=self.broker.bootstrap if state else None,
+            airflow_url=airflow_url(state) if state else None,
+            airflow_passwords=self.layout.airflow_passwords,
+            orders=self.orders_state(),
+        )
+
+    def environment(self) -> dict[str, str]:
+        """What the declaration of the streams refers to; SandboxError before the first `up`."""
+        config = self._inherited.get("STREAMOPS_CONFIG") or str(self.layout.stream_config)
+        return {
+            "KAFKA_BOOTSTRAP": self.broker.bootstrap,
+            "STREAMOPS_DATA": str(self.layout.data),
+            "STREAMOPS_CONFIG": config,
+            # Drivers of the sandbox listen on loopback only, like everything else in it.
+            "SPARK_LOCAL_IP": LOOPBACK,
+        }
+
+    @property
+    def broker(self) -> kafka.Broker:
+        """The Kafka broker; SandboxError before the first `up`."""
+        state = self._state()
+        return kafka.Broker(self.layout, self.daemons, port=state.kafka_port, controller_port=state.controller_port)
+
+    @property
+    def airflow(self) -> Airflow:
+        """Airflow's components; SandboxError before the first `up`."""
+        state = self._state()
+        environment = airflow_environment(self.layout, state, inherited=self._inherited, passed=self.environment())
+        return Airflow(self.layout, self.daemons, state=state, environment=environment, api=self.api())
+
+    def api(self) -> AirflowApi:
+        """A client of Airflow's REST API, as the admin; SandboxError before the first `up`."""
+        state = self._state()
+        return AirflowApi(airflow_url(state), user=ADMIN, password=state.admin_password)
+
+    def start_orders(
+        self,
+        *,
+        rate: float = DEFAULT_RATE,
+        malformed_every: int = DEFAULT_MALFORMED_EVERY,
+        count: int | None = None,
+    ) -> None:
+        """Start the order generator unless it runs; it goes on where it ended.
+
+        Raises SandboxError when it refuses, which it does after a crash; see its log.
+        """
+        if self._lives(ORDERS_DAEMON):
+            return
+        before = self.orders_state()
+        command = [sys.executable, "-m", "streamops.sandbox.orders", "--bootstrap", self.broker.bootstrap]
+        command += ["--topic", kafka.ORDERS_TOPIC, "--rate", str(rate), "--state", str(self.layout.orders_state)]
+        command += ["--malformed-every", str(malformed_every)]
+        if count is not None:
+            command += ["--count", str(count)]
+        self.daemons.start(ORDERS_DAEMON, command, environment=self._daemon_environment())
+        try:
+            self.daemons.wait_ready(
+                ORDERS_DAEMON,
+                missing=lambda: "its first record" if self.orders_state() == before else "",
+                what="orders",
+                limit=ORDERS_START_LIMIT,
+            )
+        except DaemonEndedError:
+            # With a small count it may have done its work before the first look.
+            if self.orders_state() == before:
+                raise
+
+    def start_supervisor(self) -> None:
+        """Start `streamops supervise`, the supervision without Airflow, unless it runs."""
+        command = [sys.executable, "-m", "streamops.cli.main", "supervise"]
+        self.daemons.start(SUPERVISOR_DAEMON, command, environment=self._daemon_environment())
+
+    def stop_orders(self) -> OrdersState | None:
+        """Stop the generator and return its last record, None when it never ran.
+
+        A record that still says `running` means that the generator was killed: nobody knows which orders arrived.
+        """
+        self.daemons.stop(ORDERS_DAEMON, grace=ORDERS_STOP_GRACE)
+        return self.orders_state()
+
+    def orders_state(self) -> OrdersState | None:
+        """How far the generator has got, None when it never ran."""
+        return load_orders_state(self.layout.orders_state)
+
+    def _state(self) -> SandboxState:
+        state = load_state(self.layout.state)
+        if state is None:
+            raise SandboxError(f"the sandbox in {self.layout.root} was never started: `streamops sandbox up`")
+        return state
+
+    def _choose_addresses(self) -> None:
+        """Ports and secrets at the first start; later only another port in place of one that was taken meanwhile."""
+        state = load_state(self.layout.state) or SandboxState.choose()
+        if not self._lives(kafka.DAEMON):
+            self.daemons.clear_remains(kafka.DAEMON)
+            state = state.with_free_broker_ports()
+        if not self._lives(Component.API_SERVER.daemon):
+            self.daemons.clear_remains(Component.API_SERVER.daemon)
+            state = state.with_free_airflow_port()
+        save_state(self.layout.state, state)
+
+    def _daemon_environment(self) -> dict[str, str]:
+        return dict(self._inherited) | self.environment()
+
+    def _lives(self, daemon: str) -> bool:
+        return self.daemons.running(daemon) is not None
+
+    def _daemon_status(self, name: str, *, is_healthy: bool | None) -> DaemonStatus:
+        """`is_healthy` is None for a daemon that can't be asked."""
+        record = self.daemons.running(name)
+        if record is None:
+            condition = Condition.STOPPED
+        elif is_healthy is None:
+            condition = Condition.RUNNING
+        else:
+            condition = Condition.HEALTHY if is_healthy else Condition.UNHEALTHY
+        pid = record.pid if record else None
+        return DaemonStatus(name=name, condition=condition, pid=pid, log=self.daemons.log_path(name))
+
+    def _airflow_status(self) -> tuple[DaemonStatus, ...]:
+        lives = any(self._lives(component.daemon) for component in Component)
+        unhealthy = self.airflow.unhealthy() if lives else ()
+        return tuple(
+            self._daemon_status(component.daemon, is_healthy=component.value not in unhealthy)
+            for component in Component
+        )
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Two commands that start or stop at the same time would start two brokers on one folder."""
+        with open(self.layout.lock, "w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise SandboxError(
+                    f"another command is starting or stopping the sandbox in {self.layout.root}: wait for it"
+                ) from error
+            yield

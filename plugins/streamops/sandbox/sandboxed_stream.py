@@ -1,0 +1,78 @@
+"""The sandbox's own stream: found in the settings, told to run or to stop, waited for."""
+
+import os
+import signal
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+from streamops.clock import Clock, SystemClock
+from streamops.sandbox.drivers import live_drivers
+from streamops.sandbox.ledger import Ledger, take_ledger
+from streamops.sandbox.orders import OrdersState
+from streamops.sandbox.sandbox import Sandbox
+from streamops.sandbox.timeline import Timeline
+from streamops.sandbox.waiting import Narrator, wait_until_nothing_is_missing
+from streamops.settings import load_settings
+from streamops.storage.local import LocalStorage
+from streamops.supervisor.requests import Requests, this_author
+
+STREAM = "orders_to_delta"
+
+
+class SandboxedStream:
+    """`orders_to_delta` of this sandbox."""
+
+    def __init__(self, sandbox: Sandbox, *, narrator: Narrator, actor: str) -> None:
+        environment = {**os.environ, **sandbox.environment()}
+        self.config = Path(environment["STREAMOPS_CONFIG"])
+        self.spec = load_settings(self.config, environment).stream(STREAM)
+        self.timeline = Timeline(self.spec.checkpoint, self.spec.restart)
+        self._narrator = narrator
+        self._clock: Clock = SystemClock()
+        self.requests = Requests(
+            self.spec, storage=LocalStorage(), clock=self._clock, author=this_author(f"sandbox:{actor}")
+        )
+
+    def wait(self, missing: Callable[[], str], *, what: str, limit: timedelta) -> None:
+        """Wait with visible progress; SandboxError past the limit."""
+        wait_until_nothing_is_missing(missing, what=what, limit=limit, clock=self._clock, narrator=self._narrator)
+
+    def wait_committed(self, batch: int, *, what: str, limit: timedelta = timedelta(minutes=4)) -> None:
+        """Until this batch is committed."""
+        self.wait(
+            lambda: "" if self.timeline.committed() >= batch else f"batch {batch}, now {self.timeline.committed()}",
+            what=what,
+            limit=limit,
+        )
+
+    def kill_leader(self) -> int:
+        """SIGKILL for the JVM of the only driver; its epoch."""
+        (driver,) = live_drivers(self.timeline.control)
+        os.kill(driver.leader, signal.SIGKILL)
+        return driver.epoch
+
+    def driver_is_gone(self) -> str:
+        """Empty when no driver process is left, else what still lives."""
+        alive = [f"epoch {driver.epoch}" for driver in live_drivers(self.timeline.control)]
+        return " and ".join(alive)
+
+    def stop(self, reason: str) -> None:
+        """Ask for a graceful stop and wait until no process of the stream is left."""
+        self.requests.stop(reason)
+        self.wait(self.driver_is_gone, what="stream stop", limit=timedelta(minutes=3))
+
+    def ledger(self, state: OrdersState) -> Ledger:
+        """The account so far."""
+        return take_ledger(state, table=self.spec.sink.table, dead_letters=self.spec.sink.dead_letters)
+
+    def drain(self, state: OrdersState) -> Ledger:
+        """Wait until everything that was sent has arrived, or nothing more comes; the account then."""
+
+        def missing() -> str:
+            ledger = self.ledger(state)
+            behind = ledger.lost + ledger.malformed - ledger.dead_letters
+            return f"{behind} of {ledger.sent + ledger.malformed} records" if behind > 0 else ""
+
+        self.wait(missing, what="drain", limit=timedelta(minutes=5))
+        return self.ledger(state)

@@ -1,0 +1,158 @@
+"""The shape of the settings file.
+
+The description of a field is what a problem at its place says is expected, so each is a noun phrase; so are the docstrings of what has no
+field around it. Defaults are those
+of the dataclasses that the settings become; figures are written there and nowhere else.
+"""
+
+from datetime import timedelta
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from streamops.restart import RestartPolicy, SinkGuarantee
+from streamops.settings.durations import EXPECTED as A_DURATION
+from streamops.settings.durations import format_duration, parse_duration
+from streamops.spec import LaunchSpec, Mode, Timings, Trigger
+
+_LAUNCH = LaunchSpec()
+_RESTART = RestartPolicy()
+_TIMINGS = Timings()
+
+
+def _as_written(value: object) -> object:
+    """`2`, `false` and text are all text where Spark or Kafka take text; yaml_file keeps them as they are written."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int) else value
+
+
+Text = Annotated[str, BeforeValidator(_as_written)]
+Name = Annotated[Text, Field(min_length=1)]
+Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
+PositiveDuration = Annotated[Duration, Field(gt=timedelta(0))]
+Count = Annotated[int, Field(ge=0)]
+Topic = Annotated[Text, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
+Servers = Annotated[Text, Field(pattern=r"^[^\s,@]+:\d{1,5}(\s*,\s*[^\s,@]+:\d{1,5})*$")]
+
+
+class _Declared(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class DeclaredTrigger(_Declared):
+    """Exactly one of its settings; the word `default` alone stands for `{default: true}`."""
+
+    processing_time: Duration | None = Field(default=None, description=A_DURATION)
+    available_now: Literal[True] | None = Field(default=None, description="true")
+    default: Literal[True] | None = Field(default=None, description="true")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_the_word_default(cls, value: object) -> object:
+        return {"default": True} if value == "default" else value
+
+    @model_validator(mode="after")
+    def _has_one_kind(self) -> Self:
+        kinds = [self.processing_time, self.available_now, self.default]
+        if sum(kind is not None for kind in kinds) != 1:
+            raise ValueError("one of three")
+        return self
+
+
+_TRIGGER = DeclaredTrigger.model_validate({"processing_time": format_duration(Trigger().interval)})
+
+
+class DeclaredKafka(_Declared):
+    bootstrap_servers: Servers = Field(description="host:port, several joined by commas")
+    topics: list[Topic] = Field(min_length=1, description="a list of topic names, at least one")
+    options: dict[str, Text] = Field(
+        default_factory=dict,
+        description="options of Spark's Kafka source by name, each a text, a number, true or false",
+    )
+
+
+class DeclaredSource(_Declared):
+    kafka: DeclaredKafka = Field(description="a mapping with bootstrap_servers and topics")
+
+
+class DeclaredDelta(_Declared):
+    table: Name = Field(description="a path or an address of a Delta table")
+    dead_letters: Name = Field(description="a path or an address of a Delta table")
+    guarantee: SinkGuarantee = Field(
+        default=SinkGuarantee.IDEMPOTENT, strict=False, description=f"one of {', '.join(SinkGuarantee)}"
+    )
+
+
+class DeclaredSink(_Declared):
+    delta: DeclaredDelta = Field(description="a mapping with table and dead_letters")
+
+
+class DeclaredLaunch(_Declared):
+    spark_submit: Name = Field(default=_LAUNCH.spark_submit, description="a path, or the name of a command on the PATH")
+    master: Name = Field(default=_LAUNCH.master, description="local[N] or spark://host:port")
+    deploy_mode: Name = Field(default=_LAUNCH.deploy_mode, description="client")
+    queue: Text = Field(default=_LAUNCH.queue, description="a text")
+    connection: Text = Field(default=_LAUNCH.connection, description="the id of an Airflow connection of type spark")
+    jars: list[Name] = Field(default_factory=list, description="a list of paths, * allowed")
+    conf: dict[str, Text] = Field(
+        default_factory=dict, description="Spark confs by name, each a text, a number, true or false"
+    )
+    folder: Name = Field(default=".", description="a path of a folder")
+
+
+class DeclaredRestart(_Declared):
+    budget_per_hour: Count = Field(default=_RESTART.budget_per_hour, description="a whole number, 0 or more")
+    thrash_limit: Count = Field(default=_RESTART.thrash_limit, description="a whole number, 0 or more")
+    initial_delay: Duration = Field(default=_RESTART.initial_delay, description=A_DURATION)
+    max_delay: Duration = Field(default=_RESTART.max_delay, description=A_DURATION)
+
+
+class DeclaredTimings(_Declared):
+    beat: PositiveDuration = Field(default=_TIMINGS.beat, description=A_DURATION)
+    halt: PositiveDuration = Field(default=_TIMINGS.halt, description=A_DURATION)
+    takeover: PositiveDuration = Field(default=_TIMINGS.takeover, description=A_DURATION)
+    start: PositiveDuration = Field(default=_TIMINGS.start, description=A_DURATION)
+    claim: PositiveDuration = Field(default=_TIMINGS.claim, description=A_DURATION)
+    stop: PositiveDuration = Field(default=_TIMINGS.stop, description=A_DURATION)
+
+
+class DeclaredStream(_Declared):
+    """a mapping with job, source, sink and checkpoint"""
+
+    job: Name = Field(description="a path of a Python file")
+    source: DeclaredSource = Field(description="a mapping with kafka")
+    sink: DeclaredSink = Field(description="a mapping with delta")
+    checkpoint: Name = Field(description="a path or an address of a folder")
+    mode: Mode = Field(default=Mode.LIVE, strict=False, description=f"one of {', '.join(Mode)}")
+    trigger: DeclaredTrigger = Field(
+        default=_TRIGGER,
+        description="default, {processing_time: 10s} or {available_now: true}: one of the three",
+    )
+    launch: DeclaredLaunch = Field(
+        default_factory=DeclaredLaunch, description="a mapping, for example {master: local[2]}"
+    )
+    restart: DeclaredRestart = Field(
+        default_factory=DeclaredRestart, description="a mapping, for example {thrash_limit: 5}"
+    )
+    timings: DeclaredTimings = Field(default_factory=DeclaredTimings, description="a mapping, for example {beat: 5s}")
+    description: Text = Field(default="", description="a text")
+
+
+class DeclaredDefaults(_Declared):
+    """What every stream begins with. Checked stream by stream, after the merge: one stream may override a mistake."""
+
+    trigger: Any = Field(default=None, description="what a stream may say under trigger")
+    launch: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
+    restart: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
+    timings: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
+
+
+class DeclaredFile(_Declared):
+    """a mapping with state_root and streams"""
+
+    state_root: Name = Field(description="a path or an address of a folder")
+    defaults: DeclaredDefaults = Field(
+        default_factory=DeclaredDefaults, description="a mapping with launch, restart, timings or trigger"
+    )
+    streams: dict[str, Any] = Field(description="a mapping from stream names to streams")

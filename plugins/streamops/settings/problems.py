@@ -1,0 +1,115 @@
+"""What is wrong with a settings file, in plain words and without secrets."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from streamops.settings.refusals import PASSWORD_IN_ADDRESS, holds_secret, is_secret_name
+from streamops.settings.yaml_file import Place, Unresolved
+
+_LONGEST_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsProblem:
+    """One thing that is wrong, where it is written, and what would be right."""
+
+    path: str
+    """The file, as it was asked for."""
+    stream: str
+    """The stream that can't start because of it; empty when it is the whole file."""
+    place: str
+    """Dotted path inside the file; empty for the file as such."""
+    found: str
+    expected: str
+
+    def __str__(self) -> str:
+        where = f"{self.path}: {self.place}" if self.place else self.path
+        line = f"{where}: found {self.found}, expected {self.expected}"
+        return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in line)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A problem before it is known to which file, and in which part of it, its place belongs."""
+
+    place: Place
+    found: str
+    expected: str
+
+
+def dotted(place: Place) -> str:
+    """`streams.orders.source.kafka.topics[0]`"""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
+
+
+def shown(value: object, *, place: Place = ()) -> str:
+    """A value as a problem may show it: on one line, shortened, secrets as `***`."""
+    if any(is_secret_name(str(part)) for part in place):
+        return "***"
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = PASSWORD_IN_ADDRESS.sub("***", str(value))
+    if holds_secret(text):
+        return "***"
+    shortened = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"
+    return repr(shortened) if isinstance(value, str) else shortened
+
+
+def refusals_of(error: ValidationError, model: type[BaseModel]) -> tuple[Refusal, ...]:
+    """The errors of pydantic; what is expected comes from the descriptions of the model's fields."""
+    return tuple(_refusal(details, model) for details in error.errors(include_url=False, include_context=False))
+
+
+def _refusal(details: Any, model: type[BaseModel]) -> Refusal:
+    place: Place = details["loc"]
+    value = details["input"]
+    if details["type"] == "extra_forbidden":
+        return Refusal(place, repr(place[-1]), _known_name(str(place[-1]), _model_at(model, place[:-1]).model_fields))
+    if details["type"] == "missing":
+        return Refusal(place, "nothing", _expected(model, place))
+    if isinstance(value, Unresolved):
+        return Refusal(place, repr(value.text), value.expected)
+    return Refusal(place, shown(value, place=place), _expected(model, place))
+
+
+def _known_name(name: str, known: Iterable[str]) -> str:
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"a known setting: did you mean {close[0]!r}?" if close else f"one of the settings {', '.join(names)}"
+
+
+def _expected(model: type[BaseModel], place: Place) -> str:
+    """The description of the innermost declared field on the way to a value."""
+    expected = model.__doc__ or ""
+    for part in place:
+        field = model.model_fields.get(str(part))
+        if field is None:
+            break
+        expected = field.description or expected
+        inner = _inner_model(field.annotation)
+        if inner is None:
+            break
+        model = inner
+    return expected.splitlines()[0]
+
+
+def _model_at(model: type[BaseModel], place: Place) -> type[BaseModel]:
+    for part in place:
+        inner = _inner_model(model.model_fields[str(part)].annotation)
+        assert inner is not None, f"{part} is not a mapping with declared keys"
+        model = inner
+    return model
+
+
+def _inner_model(annotation: Any) -> type[BaseModel] | None:
+    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None

@@ -1,0 +1,107 @@
+"""Settings that are well formed and still refused, each with the reason a user reads.
+
+Every function answers with what is expected instead; an empty answer means that the setting is fine.
+"""
+
+import re
+
+_SECRET_WORDS = (
+    "password",
+    "passwd",
+    "secret",
+    "token",
+    "jaas",
+    "credential",
+    "accesskey",
+    "accountkey",
+    "keystorekey",
+)
+_NOT_SECRET = re.compile(r"\.credentials?\.provider(\.mapping)?$|^spark\.security\.credentials\.\w+\.enabled$")
+"""They name a class or a switch: `spark.hadoop.fs.s3a.aws.credentials.provider`."""
+
+_SECRET_IN_VALUE = re.compile(r"(password|passwd|secret)[\w.]*\s*=\s*\S", re.IGNORECASE)
+"""`-Djavax.net.ssl.trustStorePassword=…` among Java options."""
+
+PASSWORD_IN_ADDRESS = re.compile(r"(?<=:)[^:/@\s]+(?=@)")
+"""`s3a://key:…@bucket`"""
+
+_SECRET = (
+    "no secrets here: the file is read by many and Spark's arguments by every user of the host;"
+    " give them by environment or a file with mode 0600"
+)
+
+_KAFKA_OPTIONS = {
+    "kafka.bootstrap.servers": "source.kafka.bootstrap_servers, which is where the servers are declared",
+    "subscribe": "source.kafka.topics, which is where the topics are declared",
+    "subscribepattern": "source.kafka.topics, which is where the topics are declared: a list, not a pattern",
+    "assign": "source.kafka.topics, which is where the topics are declared",
+    "kafka.auto.offset.reset": "startingOffsets: Spark keeps the offsets itself and refuses this option",
+    "kafka.enable.auto.commit": "no such option: Spark commits nothing to Kafka and refuses it",
+    "kafka.key.deserializer": "no such option: Spark reads bytes and refuses it, the job decodes them",
+    "kafka.value.deserializer": "no such option: Spark reads bytes and refuses it, the job decodes them",
+    "kafka.interceptor.classes": "no such option: Spark refuses interceptors, which could break the query",
+}
+"""Lower case: Spark takes option names in any case."""
+
+_SPARK_CONF = {
+    "spark.streaming.stopGracefullyOnShutdown": "no such conf: it is for DStreams only and has no effect here;"
+    " `streamops stop` ends a query between two batches",
+    "spark.master": "launch.master, which is where it is declared",
+    "spark.submit.deployMode": "launch.deploy_mode, which is where it is declared",
+    "spark.yarn.queue": "launch.queue, which is where it is declared",
+    "spark.jars": "launch.jars, which is where they are declared",
+    "spark.app.name": "no such conf: the driver is named after the stream",
+}
+
+_CONF_NAME = re.compile(r"spark\.[^\s=]+")
+_LOCAL_MASTER = re.compile(r"local(\[\s*(\*|[1-9]\d*)\s*(,\s*[1-9]\d*\s*)?\])?")
+_STANDALONE_MASTER = re.compile(r"spark://\S+")
+_LATER_MASTER = re.compile(r"yarn\b.*|k8s://.*|mesos://.*")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether what bears this name is a secret, however its words are joined."""
+    joined = re.sub(r"[._-]", "", name.lower())
+    return any(word in joined for word in _SECRET_WORDS) and not _NOT_SECRET.search(name)
+
+
+def holds_secret(text: str) -> bool:
+    """Whether a text sets a secret somewhere inside."""
+    return bool(_SECRET_IN_VALUE.search(text))
+
+
+def refused_kafka_option(name: str, value: str) -> str:
+    """Secrets, options that Spark refuses at the start of the query, and those that have a field of their own."""
+    if is_secret_name(name) or holds_secret(value):
+        return _SECRET
+    return _KAFKA_OPTIONS.get(name.lower(), "")
+
+
+def refused_spark_conf(name: str, value: str) -> str:
+    """Secrets, confs that start a second driver behind our back, and those without the effect that is hoped for.
+
+    A manager's own restart puts a second driver on the same checkpoint: seen on YARN and on a
+    standalone cluster, after a kill and after a plain exception.
+    """
+    if is_secret_name(name) or holds_secret(value):
+        return _SECRET
+    if not _CONF_NAME.fullmatch(name):
+        return "a name that begins with spark.: spark-submit ignores all others"
+    if name == "spark.yarn.maxAppAttempts" and value.strip() != "1":
+        return "1: YARN's own restart is a second driver on the same checkpoint"
+    if name == "spark.driver.supervise" and value.strip().lower() != "false":
+        return "false: the cluster's own restart is a second driver on the same checkpoint"
+    return _SPARK_CONF.get(name, "")
+
+
+def refused_master(master: str) -> str:
+    """Masters whose drivers this version can't watch."""
+    if _LOCAL_MASTER.fullmatch(master) or _STANDALONE_MASTER.fullmatch(master):
+        return ""
+    expected = "local, local[N], local[*] or spark://host:port"
+    return f"{expected}: this master comes in a later version" if _LATER_MASTER.fullmatch(master) else expected
+
+
+def refused_deploy_mode(deploy_mode: str) -> str:
+    """With `local[N]` and `spark://…` the driver must be a process of this host, or nothing proves its death."""
+    return "" if deploy_mode == "client" else "client: other deploy modes come in a later version"

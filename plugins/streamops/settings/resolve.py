@@ -1,0 +1,173 @@
+"""From a declared stream to a StreamSpec: paths become absolute, addresses canonical, globs files.
+
+All that is wrong is collected, so that one look at the problems is enough.
+"""
+
+import glob
+import os.path
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from streamops.errors import SettingsError
+from streamops.restart import RestartPolicy
+from streamops.settings.durations import format_duration
+from streamops.settings.model import DeclaredLaunch, DeclaredStream, DeclaredTrigger
+from streamops.settings.problems import Refusal, shown
+from streamops.settings.refusals import (
+    PASSWORD_IN_ADDRESS,
+    refused_deploy_mode,
+    refused_kafka_option,
+    refused_master,
+    refused_spark_conf,
+)
+from streamops.settings.yaml_file import Place
+from streamops.spec import KafkaSource, LaunchSpec, SinkSpec, StreamSpec, Timings, Trigger, TriggerKind
+from streamops.storage import canonical_address
+from streamops.storage.address import is_root
+from streamops.storage.kinds import storage_for
+
+T = TypeVar("T", RestartPolicy, Timings)
+
+
+def resolve_stream(name: str, declared: DeclaredStream, *, root: str) -> tuple[StreamSpec | None, tuple[Refusal, ...]]:
+    """The spec, or why there is none. Relative paths count from `root`."""
+    resolver = _Resolver(root)
+    spec = resolver.stream(name, declared)
+    return (None if resolver.refusals else spec), tuple(resolver.refusals)
+
+
+def resolve_folder(text: str, *, root: str) -> str:
+    """The canonical address of a folder that belongs to one owner; SettingsError says what is expected instead."""
+    if PASSWORD_IN_ADDRESS.search(text):
+        raise SettingsError("an address without a password: give it by environment")
+    try:
+        address = canonical_address(text, base=root)
+    except ValueError as error:
+        raise SettingsError(f"a path: {error}") from error
+    if is_root(address):
+        raise SettingsError("a folder of its own, not the root of a file system or of a bucket")
+    return address
+
+
+def resolve_state_folder(text: str, *, root: str) -> str:
+    """As resolve_folder, for a folder that the suite itself reads and writes."""
+    address = resolve_folder(text, root=root)
+    storage_for(address)
+    return address
+
+
+class _Resolver:
+    """Resolves one stream; something stands in for what is refused, and nobody sees it."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self.refusals: list[Refusal] = []
+
+    def stream(self, name: str, declared: DeclaredStream) -> StreamSpec:
+        kafka, delta = declared.source.kafka, declared.sink.delta
+        return StreamSpec(
+            name=name,
+            description=declared.description,
+            job=self._job(declared.job),
+            mode=declared.mode,
+            trigger=_trigger(declared.trigger),
+            source=KafkaSource(
+                bootstrap_servers=kafka.bootstrap_servers,
+                topics=tuple(kafka.topics),
+                options=self._accepted(kafka.options, ("source", "kafka", "options"), refused_kafka_option),
+            ),
+            sink=SinkSpec(
+                table=self._folder(delta.table, ("sink", "delta", "table"), resolve_folder),
+                dead_letters=self._folder(delta.dead_letters, ("sink", "delta", "dead_letters"), resolve_folder),
+                guarantee=delta.guarantee,
+            ),
+            checkpoint=self._folder(declared.checkpoint, ("checkpoint",), resolve_state_folder),
+            launch=self._launch(declared.launch),
+            restart=self._consistent(RestartPolicy, ("restart",), dict(declared.restart)),
+            timings=self._consistent(Timings, ("timings",), dict(declared.timings)),
+        )
+
+    def _refuse(self, place: Place, value: object, expected: str) -> None:
+        self.refusals.append(Refusal(place, shown(value, place=place), expected))
+
+    def _absolute(self, path: str) -> str:
+        return os.path.normpath(os.path.join(self._root, path))
+
+    def _job(self, text: str) -> str:
+        job = self._absolute(text)
+        if not os.path.isfile(job):
+            self._refuse(("job",), text, f"a file that exists; {job} does not")
+        return job
+
+    def _folder(self, text: str, place: Place, resolve: Callable[..., str]) -> str:
+        try:
+            return resolve(text, root=self._root)
+        except SettingsError as error:
+            self._refuse(place, text, str(error))
+            return ""
+
+    def _accepted(
+        self, values: Mapping[str, str], place: Place, refused: Callable[[str, str], str]
+    ) -> tuple[tuple[str, str], ...]:
+        """Sorted by name, so that another order in the file is not another spec."""
+        for name, value in values.items():
+            if expected := refused(name, value):
+                self._refuse((*place, name), value, expected)
+        return tuple(sorted(values.items()))
+
+    def _launch(self, declared: DeclaredLaunch) -> LaunchSpec:
+        for setting, expected in (
+            ("master", refused_master(declared.master)),
+            ("deploy_mode", refused_deploy_mode(declared.deploy_mode)),
+        ):
+            if expected:
+                self._refuse(("launch", setting), getattr(declared, setting), expected)
+        folder = self._absolute(declared.folder)
+        if not os.path.isdir(folder):
+            self._refuse(("launch", "folder"), declared.folder, f"a folder that exists; {folder} does not")
+        spark_submit = declared.spark_submit
+        return LaunchSpec(
+            spark_submit=self._absolute(spark_submit) if "/" in spark_submit else spark_submit,
+            master=declared.master,
+            deploy_mode=declared.deploy_mode,
+            queue=declared.queue,
+            connection=declared.connection,
+            jars=self._jars(declared.jars),
+            conf=self._accepted(declared.conf, ("launch", "conf"), refused_spark_conf),
+            folder=folder,
+        )
+
+    def _jars(self, patterns: list[str]) -> tuple[str, ...]:
+        """Every jar once; addresses of other places are left to spark-submit."""
+        jars: list[str] = []
+        for index, pattern in enumerate(patterns):
+            if "://" in pattern:
+                jars.append(pattern)
+                continue
+            found = sorted(glob.glob(pattern, root_dir=self._root, recursive=True))
+            if not found:
+                self._refuse(("launch", "jars", index), pattern, "a path of jars that exist: run `make setup`")
+            jars += [self._absolute(jar) for jar in found]
+        return tuple(dict.fromkeys(jars))
+
+    def _consistent(self, kind: type[T], place: Place, figures: dict[str, Any]) -> T:
+        """The policy, or its defaults where its own check says that the figures don't fit each other."""
+        try:
+            return kind(**figures)
+        except ValueError as error:
+            self.refusals.append(Refusal(place, _written(figures), f"figures that fit: {error}"))
+            return kind()
+
+
+def _trigger(declared: DeclaredTrigger) -> Trigger:
+    if declared.processing_time is not None:
+        return Trigger(kind=TriggerKind.PROCESSING_TIME, interval=declared.processing_time)
+    return Trigger(kind=TriggerKind.AVAILABLE_NOW if declared.available_now else TriggerKind.DEFAULT)
+
+
+def _written(figures: Mapping[str, object]) -> str:
+    """`beat 5s, halt 10s, takeover 75s`"""
+    return ", ".join(
+        f"{name} {format_duration(value) if isinstance(value, timedelta) else value}" for name, value in figures.items()
+    )

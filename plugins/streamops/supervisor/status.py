@@ -1,0 +1,211 @@
+"""A look at a stream in the words of whoever is on call. Pure; the same for command line, Airflow and page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+
+from streamops.control.drivers import DriverPhase
+from streamops.control.fold import Desire, Epoch, Failure, LogState
+from streamops.launch import DriverState
+from streamops.restart import Safety, advise_restart
+from streamops.restart.policy import BUDGET_WINDOW
+from streamops.spec import StreamSpec
+from streamops.spec.wire import spec_fingerprint, spec_text
+from streamops.supervisor.decide import RESTING, Action, Decision
+from streamops.supervisor.observe import EpochFacts, Observation
+from streamops.supervisor.supervisor import Look
+
+
+class Phase(StrEnum):
+    """Where a stream stands."""
+
+    RUNNING = "running"
+    STARTING = "starting"
+    """Claimed or submitted, and the query has not reported itself yet."""
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    """On purpose."""
+    WAITING = "waiting"
+    """It does not run, and a supervisor will start it without a person: back-off, maintenance, an end just seen."""
+    NEW = "new"
+    """No driver of it was ever claimed."""
+    PARKED = "parked"
+    BLOCKED = "blocked"
+    UNKNOWN = "unknown"
+    """What decides could not be read, or its driver can't be seen from here."""
+
+
+ATTENTION = frozenset({Phase.PARKED, Phase.BLOCKED, Phase.UNKNOWN})
+"""Phases that do not pass without a person."""
+
+AS_WANTED = frozenset({Phase.RUNNING, Phase.STARTING, Phase.STOPPING, Phase.STOPPED})
+"""Phases in which the stream does what it was asked to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamStatus:
+    """One stream at one moment."""
+
+    stream: str
+    phase: Phase
+    reason: str
+    needs_attention: bool = False
+    due: Action | None = None
+    """What a supervisor has to do next; stays as it is where nobody supervises."""
+    epoch: int | None = None
+    """The newest one; None before the first claim."""
+    batch: int | None = None
+    """The newest batch that the driver has reported, or else that the control log has seen committed."""
+    beat_at: datetime | None = None
+    """By the driver's own clock: for people, never for decisions."""
+    beat_age: timedelta | None = None
+    driver: DriverState | None = None
+    """The launcher's word on the newest epoch's driver; None where there is no submit to ask about."""
+    driver_evidence: str = ""
+    host: str = ""
+    desire: Desire = Desire.RUNNING
+    failures_last_hour: int | None = None
+    budget_left: int | None = None
+    """Failures that are still restarted within the hour; None where the log could not be read."""
+    next_attempt: datetime | None = None
+    """When a wait ends by itself."""
+    running_spec: str = ""
+    """Fingerprint of what the living driver was given; empty where none lives."""
+    declared_spec: str = ""
+    last_end: str = ""
+    """How the newest driver ended; empty while that is not on record."""
+
+    @property
+    def is_declared_differently(self) -> bool:
+        """Whether the driver runs something else than what is declared now."""
+        return bool(self.running_spec) and self.running_spec != self.declared_spec
+
+    @classmethod
+    def unreachable(cls, spec: StreamSpec, reason: str) -> "StreamStatus":
+        """A stream whose facts could not be had."""
+        return cls(
+            stream=spec.name,
+            phase=Phase.UNKNOWN,
+            reason=reason,
+            needs_attention=True,
+            declared_spec=spec_fingerprint(spec_text(spec)),
+        )
+
+
+def stream_status(look: Look, spec: StreamSpec) -> StreamStatus:
+    """The status behind one look. A single look can't tell a hung driver: whether a beat moves takes two."""
+    observation, decision = look.observation, look.decision
+    state, now = observation.state, observation.now
+    facts = _newest_open(observation)
+    beat_at = _moment(facts.heartbeat.at) if facts and facts.heartbeat else None
+    phase = _phase(look)
+    return StreamStatus(
+        stream=spec.name,
+        phase=phase,
+        reason=decision.reason,
+        needs_attention=decision.needs_attention or phase in ATTENTION,
+        due=None if decision.action in RESTING else decision.action,
+        epoch=state.newest.number if state.newest else None,
+        batch=_batch(facts, state),
+        beat_at=beat_at,
+        beat_age=now - min(beat_at, now) if beat_at else None,
+        driver=facts.status.state if facts and facts.status else None,
+        driver_evidence=facts.status.evidence if facts and facts.status else "",
+        host=facts.epoch.submission.handle.host if facts and facts.epoch.submission else "",
+        desire=state.desire,
+        failures_last_hour=_failures_last_hour(state.failures, now),
+        budget_left=advise_restart(state.failures, policy=spec.restart, now=now).budget_left,
+        next_attempt=decision.until,
+        running_spec=spec_fingerprint(facts.epoch.claim.spec) if facts else "",
+        declared_spec=spec_fingerprint(spec_text(spec)),
+        last_end=_last_end(state.newest),
+    )
+
+
+def _phase(look: Look) -> Phase:
+    """What a person must settle comes first, then what can't be known, then the driver, then what would be done."""
+    observation, decision = look.observation, look.decision
+    if phase := _SETTLED_BY_PEOPLE.get(decision.action):
+        return phase
+    is_unseen = any(facts.status and facts.status.state is DriverState.UNKNOWN for facts in observation.epochs)
+    if is_unseen or decision.needs_attention:
+        return Phase.UNKNOWN
+    facts = _newest_open(observation)
+    if facts is None or decision.until is not None:
+        return _phase_without_driver(decision, observation.state)
+    return _phase_of_driver(facts, observation.state)
+
+
+_SETTLED_BY_PEOPLE = {
+    Action.STOPPED: Phase.STOPPED,
+    Action.PARKED: Phase.PARKED,
+    # Not on record yet, and nobody but a person can change it.
+    Action.PARK: Phase.PARKED,
+    Action.BLOCKED: Phase.BLOCKED,
+}
+
+
+def _phase_without_driver(decision: Decision, state: LogState) -> Phase:
+    if decision.plan and decision.plan.safety is Safety.UNKNOWN:
+        return Phase.UNKNOWN
+    if decision.action is Action.CLAIM and state.newest is None:
+        return Phase.NEW
+    return Phase.WAITING
+
+
+def _phase_of_driver(facts: EpochFacts, state: LogState) -> Phase:
+    is_to_stop = state.desire is Desire.STOPPED
+    if facts.status is None:
+        return Phase.STOPPING if is_to_stop else Phase.STARTING
+    if facts.status.state is DriverState.ENDED:
+        return Phase.STOPPED if is_to_stop else Phase.WAITING
+    if is_to_stop or state.maintenance:
+        return Phase.STOPPING
+    if facts.status.state is DriverState.BROKEN:
+        return Phase.WAITING
+    if any(trace.exit for trace in facts.traces):
+        return Phase.STOPPING
+    return _BEAT_PHASES[facts.heartbeat.phase] if facts.heartbeat else Phase.STARTING
+
+
+_BEAT_PHASES = {
+    DriverPhase.STARTING: Phase.STARTING,
+    DriverPhase.RUNNING: Phase.RUNNING,
+    DriverPhase.STOPPING: Phase.STOPPING,
+    DriverPhase.ENDED: Phase.STOPPING,
+}
+
+
+def _newest_open(observation: Observation) -> EpochFacts | None:
+    """The facts of the newest epoch, unless its end is on record."""
+    newest = observation.state.newest
+    numbers = {facts.epoch.number: facts for facts in observation.epochs}
+    return numbers.get(newest.number) if newest else None
+
+
+def _batch(facts: EpochFacts | None, state: LogState) -> int | None:
+    if facts and facts.heartbeat and facts.heartbeat.batch >= 0:
+        return facts.heartbeat.batch
+    return state.position.commit if state.position and state.position.commit >= 0 else None
+
+
+def _failures_last_hour(failures: Sequence[Failure], now: datetime) -> int:
+    return sum(now - min(failure.at, now) < BUDGET_WINDOW for failure in failures)
+
+
+def _last_end(newest: Epoch | None) -> str:
+    """The first line of what the ended driver left; its outcome alone where it left nothing."""
+    if newest is None or newest.end is None:
+        return ""
+    text = newest.end.text.strip().partition("\n")[0] or ", ".join(newest.end.error_classes)
+    return f"{newest.end.outcome}: {text}" if text else str(newest.end.outcome)
+
+
+def _moment(text: str) -> datetime | None:
+    """A beat's wall clock, or None when it is not one."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,42 @@
+from support.settings import a_declared_stream
+from support.terminal import Terminal
+
+
+def test_a_sound_file_is_ok_stream_by_stream(terminal: Terminal) -> None:
+    terminal.declare("orders", "returns")
+
+    answer = terminal.run("config", "check")
+
+    assert (answer.code, answer.out) == (0, "orders: ok\nreturns: ok\n")
+
+
+def test_what_is_wrong_is_named_and_the_others_are_ok(terminal: Terminal) -> None:
+    terminal.project.load(
+        streams={"orders": a_declared_stream(), "returns": a_declared_stream("returns", job="jobs/none.py")}
+    )
+
+    answer = terminal.run("config", "check")
+
+    assert answer.code == 2
+    assert answer.out.startswith("orders: ok\n")
+    assert "streams.returns.job: found 'jobs/none.py'" in answer.out
+
+
+def test_the_answer_in_json(terminal: Terminal) -> None:
+    terminal.project.load(streams={"returns": a_declared_stream("returns", job="jobs/none.py")})
+
+    document = terminal.run("config", "check", "--json").document
+
+    assert document["streams"] == []
+    assert [(problem["stream"], problem["place"]) for problem in document["problems"]] == [
+        ("returns", "streams.returns.job")
+    ]
+
+
+def test_a_file_that_is_no_yaml_is_an_answer_too(terminal: Terminal) -> None:
+    terminal.project.load_text("streams: [")
+
+    answer = terminal.run("config", "check")
+
+    assert answer.code == 2
+    assert "streams.yaml" in answer.out

@@ -1,0 +1,119 @@
+from pathlib import Path
+
+import pytest
+
+from streamops.control.log import ControlLog
+from streamops.control.records import DriverHandle, Submitted
+from streamops.supervisor.act import new_record
+from streamops.supervisor.requests import this_person
+from support.terminal import Terminal
+
+
+def written(terminal: Terminal, content: str) -> Path:
+    """The newest driver's log."""
+    path = Path(terminal.launcher.drivers[-1].handle.log)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+    return path
+
+
+def test_the_end_of_the_newest_drivers_log(terminal: Terminal) -> None:
+    terminal.started()
+    written(terminal, "one\n[two] :smile:\nthree\n")
+
+    answer = terminal.run("logs", "orders", "--lines", "2")
+
+    assert (answer.code, answer.out) == (0, "[two] :smile:\nthree\n")
+
+
+def test_the_log_of_an_older_epoch(terminal: Terminal) -> None:
+    terminal.started()
+    written(terminal, "first\n")
+    terminal.fail()
+    terminal.settle()
+    terminal.clock.advance(terminal.spec().restart.max_delay)
+    terminal.settle()
+    written(terminal, "second\n")
+
+    assert terminal.run("logs", "orders").out == "second\n"
+    assert terminal.run("logs", "orders", "--epoch", "1").out == "first\n"
+
+
+def test_the_answer_in_json(terminal: Terminal) -> None:
+    terminal.started()
+    path = written(terminal, "one\n")
+
+    document = terminal.run("logs", "orders", "--json").document
+
+    assert document == {"stream": "orders", "epoch": 1, "path": str(path), "lines": ["one"]}
+
+
+def test_a_stream_that_never_had_a_driver_has_no_log(terminal: Terminal) -> None:
+    answer = terminal.run("logs", "orders")
+
+    assert answer.code == 1
+    assert "no driver of it was ever submitted" in answer.err
+
+
+def test_an_epoch_that_was_never_submitted_is_named_beside_those_that_were(terminal: Terminal) -> None:
+    terminal.started()
+
+    answer = terminal.run("logs", "orders", "--epoch", "7")
+
+    assert answer.code == 1
+    assert "epoch 7 was never submitted; submitted: 1 to 1" in answer.err
+
+
+def test_a_log_on_another_host_is_named_with_its_host(terminal: Terminal) -> None:
+    terminal.started()
+
+    answer = terminal.run("logs", "orders")
+
+    assert answer.code == 1
+    assert "000001.log on host host-1" in answer.err
+    assert "run this command there" in answer.err
+
+
+def test_a_driver_whose_log_is_not_known_is_told(terminal: Terminal) -> None:
+    terminal.supervisor().step()
+    log = ControlLog.of_checkpoint(terminal.storage, terminal.spec().checkpoint)
+    body = Submitted(epoch=1, handle=DriverHandle(launcher="fake"))
+    log.append(new_record(body, number=1, clock=terminal.clock, author=this_person(), reason="found"))
+
+    answer = terminal.run("logs", "orders")
+
+    assert answer.code == 1
+    assert "has told no place for the log" in answer.err
+
+
+class CtrlC:
+    """What is written between the looks of --follow, and then a person ends it."""
+
+    def __init__(self, path: Path, *contents: tuple[str, str]) -> None:
+        self._path = path
+        self._contents = list(contents)
+
+    def __call__(self) -> None:
+        if not self._contents:
+            raise KeyboardInterrupt
+        mode, content = self._contents.pop(0)
+        with open(self._path, mode) as file:
+            file.write(content)
+
+
+@pytest.mark.parametrize(
+    ("contents", "shown"),
+    [
+        pytest.param([("a", "two\n"), ("a", "three\n")], "one\ntwo\nthree\n", id="grows"),
+        pytest.param([("a", "tw"), ("a", "o\n")], "one\ntwo\n", id="shows whole lines only"),
+        pytest.param([("w", "2\n"), ("a", "3\n")], "one\n2\n3\n", id="was emptied by its cap"),
+        pytest.param([], "one\n", id="nothing more"),
+    ],
+)
+def test_following_a_log(terminal: Terminal, contents: list[tuple[str, str]], shown: str) -> None:
+    terminal.started()
+    terminal.clock.on_sleep = CtrlC(written(terminal, "one\n"), *contents)
+
+    answer = terminal.run("logs", "orders", "--follow")
+
+    assert (answer.code, answer.out) == (0, shown)

@@ -1,0 +1,115 @@
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from streamops import __version__
+from streamops.cli.main import main
+
+COMMANDS = ("status", "stop", "start", "release", "adopt", "logs", "supervise", "config")
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(re.search(rf"^  {command}\b", shown, re.MULTILINE) for command in COMMANDS)
+
+
+def test_version_is_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"{__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        pytest.param(["nothing-of-this-name"], id="unknown command"),
+        pytest.param(["stop", "orders"], id="no reason given"),
+        pytest.param(["adopt", "orders", "--reason", "x", "--watch", "soon"], id="not a duration"),
+        pytest.param(["supervise", "--interval", "0"], id="an interval of nothing"),
+        pytest.param(["supervise", "--json"], id="JSON without end"),
+        pytest.param(["logs", "orders", "--follow", "--json"], id="JSON that goes on"),
+    ],
+)
+def test_wrong_usage_is_2_and_talk(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(argv) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "Error" in shown.err
+
+
+def test_a_settings_file_that_is_not_there_is_2_and_says_how_to_name_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STREAMOPS_CONFIG", str(tmp_path / "none.yaml"))
+
+    assert main(["status"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "none.yaml" in shown.err
+    assert "STREAMOPS_CONFIG" in shown.err
+
+
+def test_the_package_runs_as_a_module() -> None:
+    answer = subprocess.run(
+        [sys.executable, "-m", "streamops.cli.main", "--version"], capture_output=True, text=True, check=False
+    )
+
+    assert (answer.returncode, answer.stdout) == (0, f"{__version__}\n"), answer.stderr
+
+
+SOUND = """
+import typer
+app = typer.Typer(help="Extra things.")
+
+@app.command()
+def greet() -> None:
+    typer.echo("hello")
+
+@app.command()
+def other() -> None:
+    typer.echo("other")
+"""
+
+
+@pytest.fixture
+def _entry_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A distribution that brings a sound command, two broken ones and one with a built-in name."""
+    (tmp_path / "extra_commands.py").write_text(SOUND)
+    (tmp_path / "broken_commands.py").write_text("import no_such_module\n")
+    distribution = tmp_path / "extra-1.0.dist-info"
+    distribution.mkdir()
+    (distribution / "METADATA").write_text("Name: extra\nVersion: 1.0\n")
+    (distribution / "entry_points.txt").write_text(
+        "[streamops.commands]\n"
+        "extra = extra_commands:app\nstatus = extra_commands:app\n"
+        "broken = broken_commands:app\nodd = extra_commands:greet\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+@pytest.mark.usefixtures("_entry_points")
+def test_other_packages_bring_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["extra", "greet"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "hello\n"
+    assert "broken" not in shown.err, "a command that was not asked for was loaded"
+
+
+@pytest.mark.usefixtures("_entry_points")
+def test_a_broken_command_of_another_package_is_told_and_breaks_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr()
+    assert "Extra things." in shown.out
+    assert "the command 'broken' (broken_commands:app) can't be loaded: ModuleNotFoundError" in shown.err
+
+    assert "expected a typer.Typer" in shown.err
+    assert main(["broken"]) == 2
+
+
+@pytest.mark.usefixtures("_entry_points")
+def test_a_built_in_command_is_never_replaced(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", "--help"]) == 0
+    assert "Show where streams stand" in capsys.readouterr().out

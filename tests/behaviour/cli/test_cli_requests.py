@@ -1,0 +1,307 @@
+import io
+from datetime import timedelta
+
+import pytest
+
+from streamops.control.fold import Desire
+from streamops.control.layout import record_address
+from streamops.control.records import DriverEnded, Outcome
+from streamops.spec import Timings
+from support.checkpoints import write_checkpoint
+from support.terminal import Terminal
+
+
+class TypedAnswer(io.StringIO):
+    """A terminal at which somebody types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def types(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    def answer(text: str) -> None:
+        monkeypatch.setattr("sys.stdin", TypedAnswer(f"{text}\n"))
+
+    return answer
+
+
+def test_stop_tells_its_plan_and_records_the_request(terminal: Terminal) -> None:
+    terminal.started()
+
+    answer = terminal.run("stop", "orders", "--reason", "upgrade", "--yes")
+
+    assert answer.code == 0
+    assert "epoch 1 finishes its batch and stops; after 120 s a supervisor kills it" in answer.err
+    assert "no restart until `streamops start orders`" in answer.err
+    assert answer.out == "orders: stop_requested recorded (record 2)\n"
+    record = terminal.records()[-1]
+    assert (record.body.kind, record.reason) == ("stop_requested", "upgrade")
+    assert record.by.actor.startswith("person:")
+
+
+def test_a_dry_run_shows_the_plan_as_data_and_records_nothing(terminal: Terminal) -> None:
+    terminal.started()
+
+    answer = terminal.run("stop", "orders", "--reason", "upgrade", "--dry-run")
+
+    assert answer.code == 0
+    assert answer.out.splitlines()[:3] == ["stop orders", "  because  upgrade", "  records  stop_requested"]
+    assert "stop_requested" not in terminal.kinds()
+
+
+def test_a_dry_run_in_json_is_the_plan(terminal: Terminal) -> None:
+    document = terminal.run("stop", "orders", "--reason", "upgrade", "--dry-run", "--json").document
+
+    assert document["outcome"] == "planned"
+    assert document["plan"]["records"] == ["stop_requested"]
+    assert document["has_ended"] is None
+
+
+def test_without_a_terminal_nothing_is_done_unasked(terminal: Terminal) -> None:
+    answer = terminal.run("stop", "orders", "--reason", "upgrade")
+
+    assert answer.code == 2
+    assert "no terminal to ask at; add --yes" in answer.err
+    assert terminal.kinds() == []
+
+
+def test_a_person_is_asked_on_stderr_and_may_say_yes(terminal: Terminal, types) -> None:  # type: ignore[no-untyped-def]
+    types("y")
+
+    answer = terminal.run("stop", "orders", "--reason", "upgrade", "--json")
+
+    assert answer.code == 0
+    assert "stop orders? [y/N]" in answer.err
+    assert answer.document["outcome"] == "recorded"
+
+
+@pytest.mark.parametrize("text", ["n", "", "maybe"])
+def test_anything_but_a_clear_yes_is_a_no(terminal: Terminal, types, text: str) -> None:  # type: ignore[no-untyped-def]
+    types(text)
+
+    answer = terminal.run("stop", "orders", "--reason", "upgrade")
+
+    assert (answer.code, answer.out) == (1, "")
+    assert "nothing was done" in answer.err
+    assert terminal.kinds() == []
+
+
+def test_an_empty_reason_is_no_reason(terminal: Terminal) -> None:
+    answer = terminal.run("stop", "orders", "--reason", " ", "--yes")
+
+    assert answer.code == 2
+    assert "--reason is empty" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "why"),
+    [
+        pytest.param(["start"], "it is meant to run already", id="start what runs"),
+        pytest.param(["release"], "it is not parked", id="release what is not parked"),
+    ],
+)
+def test_what_is_so_already_is_left_as_it_is(terminal: Terminal, argv: list[str], why: str) -> None:
+    terminal.started()
+    before = terminal.records()
+
+    answer = terminal.run(*argv, "orders", "--reason", "x", "--yes")
+
+    assert answer.code == 0
+    assert why in answer.out
+    assert terminal.records() == before
+
+
+def test_a_second_stop_names_the_first(terminal: Terminal) -> None:
+    terminal.run("stop", "orders", "--reason", "upgrade", "--yes")
+
+    answer = terminal.run("stop", "orders", "--reason", "me too", "--yes")
+
+    assert answer.code == 0
+    assert "nothing to do: it is asked to stand still already, by person:" in answer.out
+    assert "upgrade" in answer.out
+
+
+def test_a_stop_can_wait_until_the_driver_is_gone(terminal: Terminal) -> None:
+    driver = terminal.started()
+    terminal.clock.on_sleep = lambda: terminal.launcher.end(driver) if len(terminal.clock.slept) == 3 else None
+
+    answer = terminal.run("stop", "orders", "--reason", "upgrade", "--yes", "--wait")
+
+    assert answer.code == 0
+    assert "waiting at most 180 s until no driver of orders lives" in answer.err
+    assert answer.out.endswith("orders: no driver lives\n")
+    assert terminal.clock.slept == [timedelta(seconds=1)] * 3
+
+
+def test_a_stop_that_takes_too_long_fails(terminal: Terminal) -> None:
+    terminal.started()
+
+    answer = terminal.run("stop", "orders", "--reason", "upgrade", "--yes", "--wait-limit", "5", "--json")
+
+    assert answer.code == 1
+    assert answer.document["has_ended"] is False
+    assert "epoch 1: driver 1 is running" in answer.err
+
+
+def test_a_stop_waits_through_trouble_because_unreadable_is_not_ended(terminal: Terminal) -> None:
+    terminal.started()
+    control = f"{terminal.spec().checkpoint}.streamops"
+    terminal.clock.on_sleep = lambda: terminal.storage.write(record_address(control, 3), b"{half")
+
+    answer = terminal.run("stop", "orders", "--reason", "upgrade", "--yes", "--wait-limit", "3s")
+
+    assert answer.code == 1
+    assert "is not a control record" in answer.err
+
+
+def test_a_stop_does_not_wait_for_a_claim_that_nobody_will_submit(terminal: Terminal) -> None:
+    supervisor = terminal.supervisor()
+    supervisor.step()
+    assert terminal.kinds() == ["claimed"]
+
+    answer = terminal.run("stop", "orders", "--reason", "upgrade", "--yes", "--wait")
+
+    assert answer.code == 0
+    assert terminal.clock.slept == []
+
+
+def test_start_tells_what_spark_will_do(terminal: Terminal) -> None:
+    write_checkpoint(terminal.storage, terminal.spec().checkpoint, planned=[4, 5], committed=[4])
+    terminal.run("adopt", "orders", "--reason", "ours now", "--yes")
+    terminal.run("stop", "orders", "--reason", "upgrade", "--yes")
+
+    answer = terminal.run("start", "orders", "--reason", "done", "--yes")
+
+    assert answer.code == 0
+    assert "a start now is safe-if-idempotent: batch 5 was planned but not committed" in answer.err
+    assert "a supervisor claims epoch 1 at its next look" in answer.err
+    assert terminal.state().desire is Desire.RUNNING
+
+
+def test_a_start_while_the_driver_still_stops_says_so(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.run("stop", "orders", "--reason", "upgrade", "--yes")
+
+    answer = terminal.run("start", "orders", "--reason", "changed my mind", "--yes")
+
+    assert "epoch 1 is still open: it goes on if it has not begun to stop, or is replaced" in answer.err
+
+
+def test_a_person_vouches_for_the_end_of_a_driver_that_nobody_can_see(terminal: Terminal) -> None:
+    terminal.launcher.hide(terminal.started())
+
+    answer = terminal.run("start", "orders", "--confirm-dead", "1", "--reason", "its host burnt down", "--yes")
+
+    assert answer.code == 0
+    assert terminal.clock.slept == [Timings().halt]
+    body = terminal.records()[-1].body
+    assert isinstance(body, DriverEnded)
+    assert (body.epoch, body.outcome) == (1, Outcome.CONFIRMED_DEAD)
+
+
+def test_confirm_dead_starts_a_stopped_stream_as_well(terminal: Terminal) -> None:
+    terminal.launcher.hide(terminal.started())
+    terminal.run("stop", "orders", "--reason", "upgrade", "--yes")
+
+    answer = terminal.run("start", "orders", "--confirm-dead", "1", "--reason", "it is gone", "--yes", "--json")
+
+    assert answer.document["plan"]["records"] == ["driver_ended", "start_requested"]
+    assert terminal.kinds()[-2:] == ["driver_ended", "start_requested"]
+
+
+@pytest.mark.parametrize(
+    ("epoch", "hidden", "why"),
+    [
+        pytest.param("1", False, "epoch 1 is not dead: driver 1 is running", id="seen alive"),
+        pytest.param("2", True, "epoch 2 is not open; open epochs: 1", id="another epoch"),
+    ],
+)
+def test_nobody_vouches_against_what_is_seen(terminal: Terminal, epoch: str, hidden: bool, why: str) -> None:
+    driver = terminal.started()
+    if hidden:
+        terminal.launcher.hide(driver)
+
+    answer = terminal.run("start", "orders", "--confirm-dead", epoch, "--reason", "x", "--yes")
+
+    assert answer.code == 1
+    assert why in answer.err
+    assert "driver_ended" not in terminal.kinds()
+
+
+def test_nobody_vouches_against_a_beat_that_moves(terminal: Terminal) -> None:
+    terminal.launcher.hide(terminal.started())
+    terminal.clock.on_sleep = lambda: terminal.beat(sequence=2)
+
+    answer = terminal.run("start", "orders", "--confirm-dead", "1", "--reason", "x", "--yes")
+
+    assert answer.code == 1
+    assert "its beat moved while it was watched" in answer.err
+    assert "driver_ended" not in terminal.kinds()
+
+
+def test_a_release_of_what_would_be_parked_again_says_so(terminal: Terminal) -> None:
+    checkpoint = terminal.spec().checkpoint
+    terminal.started()
+    write_checkpoint(terminal.storage, checkpoint, planned=[0, 1, 2], committed=[0, 1, 2])
+    terminal.storage.write(f"{checkpoint}/commits/2", b"")
+    terminal.fail()
+    terminal.settle()
+    terminal.clock.advance(timedelta(minutes=1))
+    terminal.settle()
+    assert terminal.kinds()[-1] == "parked"
+
+    answer = terminal.run("release", "orders", "--reason", "try again", "--yes")
+
+    assert answer.code == 0
+    assert "a start now is futile: commits/2 can't be read" in answer.err
+    assert "a supervisor parks it again" in answer.err
+    assert terminal.state().parked is None
+
+
+def test_accepting_what_is_unsafe_is_recorded(terminal: Terminal) -> None:
+    answer = terminal.run("release", "orders", "--accept-unsafe", "--reason", "I know", "--yes")
+
+    assert "the next start, and only that one, goes ahead although its plan is not safe" in answer.err
+    assert terminal.state().accepts_unsafe
+
+
+def test_adopt_watches_before_it_records(terminal: Terminal) -> None:
+    write_checkpoint(terminal.storage, terminal.spec().checkpoint, planned=[4, 5], committed=[4, 5])
+
+    answer = terminal.run("adopt", "orders", "--reason", "ours now", "--watch", "2m", "--yes")
+
+    assert answer.code == 0
+    assert "watching the checkpoint of orders for 120 s" in answer.err
+    assert terminal.clock.slept == [timedelta(minutes=2)]
+    assert terminal.kinds() == ["adopted"]
+
+
+def test_adopt_takes_bare_seconds_and_thirty_by_default(terminal: Terminal) -> None:
+    write_checkpoint(terminal.storage, terminal.spec().checkpoint, planned=[4, 5], committed=[4, 5])
+
+    assert "for 45 s first" in terminal.run("adopt", "orders", "--reason", "x", "--watch", "45", "--dry-run").out
+    assert "for 30 s first" in terminal.run("adopt", "orders", "--reason", "x", "--dry-run").out
+
+
+def test_a_checkpoint_that_moves_is_not_adopted(terminal: Terminal) -> None:
+    checkpoint = terminal.spec().checkpoint
+    write_checkpoint(terminal.storage, checkpoint, planned=[4, 5], committed=[4, 5])
+    terminal.clock.on_sleep = lambda: write_checkpoint(terminal.storage, checkpoint, planned=[6])
+
+    answer = terminal.run("adopt", "orders", "--reason", "ours now", "--yes")
+
+    assert answer.code == 1
+    assert "its checkpoint moved from batch 5 to 6 within 30 s" in answer.err
+    assert terminal.kinds() == []
+
+
+def test_nothing_is_adopted_twice_nor_when_it_is_new(terminal: Terminal) -> None:
+    assert "its checkpoint is new, nothing to adopt" in terminal.run("adopt", "orders", "--reason", "x", "--yes").err
+
+    write_checkpoint(terminal.storage, terminal.spec().checkpoint, planned=[4, 5], committed=[4, 5])
+    terminal.run("adopt", "orders", "--reason", "x", "--yes")
+    answer = terminal.run("adopt", "orders", "--reason", "x", "--yes")
+
+    assert answer.code == 1
+    assert "has a control log already" in answer.err

@@ -1,0 +1,105 @@
+"""A launcher without processes: drivers are entries of a list, and a test decides how they fare."""
+
+from dataclasses import dataclass, field
+from itertools import count
+
+from streamops.control.records import DriverHandle
+from streamops.errors import LaunchError
+from streamops.launch import DriverState, DriverStatus, SubmitRequest
+
+
+@dataclass(slots=True, kw_only=True)
+class FakeDriver:
+    """One driver and what became of it."""
+
+    token: str
+    handle: DriverHandle
+    request: SubmitRequest | None = None
+    """None for a driver that no submit of this launcher started."""
+    state: DriverState = DriverState.RUNNING
+    signals: list[str] = field(default_factory=list)
+    """`stop` and `kill`, as they came."""
+
+    @property
+    def is_alive(self) -> bool:
+        return self.state in (DriverState.RUNNING, DriverState.BROKEN)
+
+
+class FakeLauncher:
+    """Keeps the promises of a launcher, and fails a test that submits a token twice."""
+
+    def __init__(self) -> None:
+        self.drivers: list[FakeDriver] = []
+        self.submit_error: LaunchError | None = None
+        """Raised by every submit while it is set."""
+        self.poll_error: LaunchError | None = None
+        """Raised by every poll and find while it is set."""
+        self.kill_works = True
+        """Whether a kill ends the driver at once."""
+        self.stop_works = False
+        """Whether a stop (SIGTERM) ends the driver at once."""
+        self._numbers = count(1)
+
+    def submit(self, request: SubmitRequest) -> DriverHandle:
+        if any(driver.token == request.token for driver in self.drivers):
+            raise AssertionError(f"token {request.token} was submitted twice")
+        if self.submit_error:
+            raise self.submit_error
+        return self.add(request.token, log=request.log, request=request).handle
+
+    def find(self, token: str) -> tuple[DriverHandle, ...]:
+        self._raise_if_asked()
+        return tuple(driver.handle for driver in self.drivers if driver.token == token and driver.is_alive)
+
+    def poll(self, handle: DriverHandle) -> DriverStatus:
+        self._raise_if_asked()
+        driver = self._of(handle)
+        state = driver.state if driver else DriverState.ENDED
+        return DriverStatus(state=state, evidence=f"driver {handle.process} is {state}")
+
+    def stop(self, handle: DriverHandle) -> None:
+        self._signal(handle, "stop", ends=self.stop_works)
+
+    def kill(self, handle: DriverHandle) -> None:
+        self._signal(handle, "kill", ends=self.kill_works)
+
+    def add(
+        self, token: str, *, log: str = "", host: str = "host-1", request: SubmitRequest | None = None
+    ) -> FakeDriver:
+        """A living driver that is there without a submit on record."""
+        handle = DriverHandle(launcher="fake", host=host, process=str(next(self._numbers)), log=log)
+        driver = FakeDriver(token=token, handle=handle, request=request)
+        self.drivers.append(driver)
+        return driver
+
+    @property
+    def alive(self) -> list[FakeDriver]:
+        """Drivers that may still write."""
+        return [driver for driver in self.drivers if driver.is_alive]
+
+    def end(self, driver: FakeDriver) -> None:
+        """It is gone, as far as the place can prove it."""
+        driver.state = DriverState.ENDED
+
+    def break_(self, driver: FakeDriver) -> None:
+        """Its main process is gone, others of it live."""
+        driver.state = DriverState.BROKEN
+
+    def hide(self, driver: FakeDriver) -> None:
+        """The place can't tell any more."""
+        driver.state = DriverState.UNKNOWN
+
+    def _raise_if_asked(self) -> None:
+        if self.poll_error:
+            raise self.poll_error
+
+    def _of(self, handle: DriverHandle) -> FakeDriver | None:
+        return next((driver for driver in self.drivers if driver.handle == handle), None)
+
+    def _signal(self, handle: DriverHandle, name: str, *, ends: bool) -> None:
+        driver = self._of(handle)
+        if driver is None or not driver.is_alive:
+            return
+        driver.signals.append(name)
+        if ends:
+            driver.state = DriverState.ENDED

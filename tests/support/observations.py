@@ -1,0 +1,98 @@
+"""Builders of what a supervisor sees."""
+
+from datetime import datetime, timedelta
+
+from streamops.checkpoint import CheckpointFacts
+from streamops.control.drivers import DriverPhase, DriverTraces, ExitRecord, Heartbeat
+from streamops.control.fold import LogState
+from streamops.control.records import DriverHandle, Outcome
+from streamops.launch import DriverState, DriverStatus
+from streamops.supervisor.observe import EpochFacts, Observation
+from support.checkpoints import QUERY_ID
+from support.clock import START
+from support.records import token_of
+from support.specs import CHECKPOINT
+
+NOW = START + timedelta(hours=1)
+INSTANCE = "0123456789abcdef"
+
+
+def a_beat(epoch: int = 1, *, sequence: int = 7, phase: DriverPhase = DriverPhase.RUNNING) -> DriverTraces:
+    """The traces of a driver that has beaten."""
+    heartbeat = Heartbeat(
+        epoch=epoch,
+        instance=INSTANCE,
+        token=token_of(epoch),
+        sequence=sequence,
+        phase=phase,
+        at=NOW.isoformat(),
+        host="host-1",
+        pid=9,
+        batch=3,
+    )
+    return DriverTraces(epoch=epoch, instance=INSTANCE, heartbeat=heartbeat, exit=None)
+
+
+def an_exit(epoch: int = 1, outcome: Outcome = Outcome.FAILED, *, instance: str = INSTANCE) -> DriverTraces:
+    """The traces of a driver that has left its exit record."""
+    left = ExitRecord(epoch=epoch, instance=instance, outcome=outcome, at=NOW.isoformat(), text="why")
+    return DriverTraces(epoch=epoch, instance=instance, heartbeat=a_beat(epoch).heartbeat, exit=left)
+
+
+def unreadable_traces(epoch: int = 1) -> DriverTraces:
+    """A driver was here; what it says can't be read."""
+    return DriverTraces(epoch=epoch, instance=INSTANCE, heartbeat=None, exit=None, is_readable=False)
+
+
+def seen(
+    state: LogState,
+    epoch: int = 1,
+    *,
+    status: DriverState | None = None,
+    traces: tuple[DriverTraces, ...] = (),
+    found: tuple[DriverHandle, ...] = (),
+    still: float = 0,
+    watched: float = 0,
+) -> EpochFacts:
+    """What was seen of one open epoch."""
+    return EpochFacts(
+        epoch=next(known for known in state.open_epochs if known.number == epoch),
+        traces=traces,
+        status=DriverStatus(state=status, evidence=f"the driver is {status}") if status else None,
+        found=found,
+        stood_still=timedelta(seconds=still),
+        watched=timedelta(seconds=watched),
+    )
+
+
+def a_checkpoint(
+    planned: int = -1, committed: int | None = None, *, query_id: str | None = QUERY_ID
+) -> CheckpointFacts:
+    """A checkpoint whose logs end at these batches; committed as planned unless told otherwise."""
+    return CheckpointFacts(
+        address=CHECKPOINT,
+        query_id=query_id,
+        last_offset=planned,
+        last_commit=planned if committed is None else committed,
+    )
+
+
+def observed(
+    state: LogState,
+    *epochs: EpochFacts,
+    checkpoint: CheckpointFacts | None = None,
+    companions: tuple[CheckpointFacts, ...] = (),
+    conflicts: tuple[str, ...] = (),
+    now: datetime = NOW,
+) -> Observation:
+    """One look; the checkpoint is read only when no epoch is open, and is new unless told otherwise."""
+    if not epochs and checkpoint is None:
+        checkpoint = a_checkpoint(query_id=None)
+    return Observation(
+        now=now,
+        state=state,
+        epochs=epochs,
+        checkpoint=None if epochs else checkpoint,
+        companions=companions,
+        registry_conflicts=conflicts,
+    )

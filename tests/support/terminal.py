@@ -1,0 +1,118 @@
+"""A terminal in a project: real settings, a real control log, and a launcher without processes."""
+
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from streamops.cli.main import main
+from streamops.cli.wiring import Wiring
+from streamops.control import codec
+from streamops.control.drivers import DriverPhase, ExitRecord, Heartbeat
+from streamops.control.fold import Epoch, LogState
+from streamops.control.layout import EXIT, HEARTBEAT, control_folder, driver_folder
+from streamops.control.log import LogReader
+from streamops.control.records import Outcome, Record
+from streamops.control.snapshot import load_state
+from streamops.settings import load_settings
+from streamops.spec import StreamSpec
+from streamops.storage import join
+from streamops.storage.local import LocalStorage
+from streamops.supervisor import Decision, Supervisor
+from support.clock import FakeClock
+from support.launcher import FakeDriver, FakeLauncher
+from support.settings import Project, a_declared_stream
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command line gave back."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.out)
+
+
+class Terminal:
+    """Runs command lines, and plays the drivers and the supervisor behind them."""
+
+    def __init__(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        self.project = project
+        self.launcher = FakeLauncher()
+        self.clock = FakeClock()
+        self.storage = LocalStorage()
+        self.wiring = Wiring(launcher=self.launcher, clock=self.clock, patience=timedelta(seconds=5))
+        self._capsys = capsys
+
+    def run(self, *argv: str) -> Answer:
+        code = main(["--config", str(self.project.file), *argv], wiring=self.wiring)
+        shown = self._capsys.readouterr()
+        return Answer(code, shown.out, shown.err)
+
+    def declare(self, *names: str, **changes: Any) -> None:
+        """The settings file declares these streams and no others."""
+        self.project.load(streams={name: a_declared_stream(name, **changes) for name in names})
+
+    def spec(self, stream: str = "orders") -> StreamSpec:
+        return load_settings(self.project.file).stream(stream)
+
+    def supervisor(self, stream: str = "orders") -> Supervisor:
+        state_root = self.project.address("data/state")
+        return self.wiring.supervisor(self.spec(stream), state_root=state_root, actor="supervise", kind=Supervisor)
+
+    def settle(self, stream: str = "orders") -> Decision:
+        return self.supervisor(stream).settle()
+
+    def started(self, stream: str = "orders", **beat: Any) -> FakeDriver:
+        """The stream, claimed, submitted and beating."""
+        self.settle(stream)
+        self.beat(stream, **beat)
+        return self.launcher.drivers[-1]
+
+    def beat(self, stream: str = "orders", *, sequence: int = 1, batch: int = 7) -> None:
+        """The newest epoch's driver beats."""
+        epoch = self.newest(stream)
+        heartbeat = Heartbeat(
+            epoch=epoch.number,
+            instance="0a0a0a0a",
+            token=epoch.claim.token,
+            sequence=sequence,
+            phase=DriverPhase.RUNNING,
+            at=self.clock.now().isoformat(),
+            host="host-1",
+            pid=9,
+            batch=batch,
+        )
+        self._leave(stream, HEARTBEAT, heartbeat)
+
+    def fail(self, stream: str = "orders", *, text: str = "boom") -> None:
+        """The newest epoch's driver leaves an exit record and ends."""
+        epoch = self.newest(stream)
+        at = self.clock.now().isoformat()
+        record = ExitRecord(epoch=epoch.number, instance="0a0a0a0a", outcome=Outcome.FAILED, at=at, text=text)
+        self._leave(stream, EXIT, record)
+        self.launcher.end(self.launcher.drivers[-1])
+
+    def records(self, stream: str = "orders") -> tuple[Record, ...]:
+        return LogReader.of_checkpoint(self.storage, self.spec(stream).checkpoint).read()
+
+    def kinds(self, stream: str = "orders") -> list[str]:
+        return [record.body.kind for record in self.records(stream)]
+
+    def state(self, stream: str = "orders") -> LogState:
+        return load_state(self.storage, control_folder(self.spec(stream).checkpoint))
+
+    def newest(self, stream: str = "orders") -> Epoch:
+        newest = self.state(stream).newest
+        assert newest is not None
+        return newest
+
+    def _leave(self, stream: str, name: str, value: object) -> None:
+        folder = driver_folder(control_folder(self.spec(stream).checkpoint), self.newest(stream).number, "0a0a0a0a")
+        self.storage.write(join(folder, name), codec.encode(value))

@@ -1,0 +1,270 @@
+"""What a log means: one row for each record in each situation that matters, then the laws."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamops.control.fold import FAILURES, MAX_FAILURES_KEPT, Desire, LogState, fold
+from streamops.control.records import (
+    ActBegun,
+    ActEnded,
+    Adopted,
+    KillBegun,
+    MaintenanceBegun,
+    MaintenanceEnded,
+    Outcome,
+    Parked,
+    Position,
+    Released,
+    StartRequested,
+    StopRequested,
+    Submitted,
+    UnknownBody,
+)
+from support.records import a_claim, a_handle, a_log, a_record, a_state, a_submit, an_end, lawful_logs, logs
+
+UNTIL = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+def open_numbers(state):
+    return [epoch.number for epoch in state.open_epochs]
+
+
+@pytest.mark.parametrize(
+    ("bodies", "expected"),
+    [
+        pytest.param([], {"is_empty": True, "next_epoch": 1, "desire": Desire.RUNNING}, id="nothing: meant to run"),
+        pytest.param([a_claim(1)], {"stream": "orders", "next_epoch": 2}, id="a claim names the stream"),
+        pytest.param([a_claim(1, stream="a"), a_claim(2, stream="b")], {"stream": "a"}, id="the first owner stays"),
+        pytest.param(
+            [Adopted(stream="orders", position=Position(offset=4, commit=4))],
+            {"stream": "orders", "position": Position(offset=4, commit=4)},
+            id="an adoption knows the position",
+        ),
+        pytest.param([Parked(), Adopted(stream="o", position=Position())], {"parked": None}, id="an adoption un-parks"),
+        pytest.param([StopRequested(epoch=0)], {"desire": Desire.STOPPED}, id="stop"),
+        pytest.param([StopRequested(epoch=0), StartRequested()], {"desire": Desire.RUNNING}, id="stop, start"),
+        pytest.param([Parked(), StartRequested()], {"desire": Desire.RUNNING}, id="a start does not release"),
+        pytest.param([Parked(), Released()], {"parked": None, "accepts_unsafe": False}, id="released"),
+        pytest.param([Released(accepts_unsafe=True)], {"accepts_unsafe": True}, id="released with a blank cheque"),
+        pytest.param(
+            [Released(accepts_unsafe=True), a_claim(1)],
+            {"accepts_unsafe": False},
+            id="the cheque is good for one start",
+        ),
+        pytest.param(
+            [Released(accepts_unsafe=True), Released()], {"accepts_unsafe": False}, id="a later release takes it back"
+        ),
+        pytest.param([a_claim(1), an_end(1), Released()], {"failures": ()}, id="a release forgets the failures"),
+        pytest.param(
+            [MaintenanceBegun(until=UNTIL), MaintenanceEnded()], {"maintenance": None}, id="maintenance is over"
+        ),
+        pytest.param(
+            [UnknownBody(kind="x")], {"unknown_records": 1, "contradictions": 0}, id="unknown kinds are counted"
+        ),
+        pytest.param(
+            [ActBegun(act="a", plan="p")], {"contradictions": 0, "unknown_records": 0}, id="acts are noted only"
+        ),
+        pytest.param(
+            [ActEnded(act="a", plan="p", outcome="o")],
+            {"contradictions": 0, "unknown_records": 0},
+            id="so are their ends",
+        ),
+    ],
+)
+def test_what_records_mean(bodies, expected):
+    state = a_state(*bodies)
+
+    assert {name: getattr(state, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "bodies",
+    [
+        pytest.param([a_claim(2)], id="a first claim that is not epoch 1"),
+        pytest.param([a_claim(1), a_claim(1)], id="the same epoch twice"),
+        pytest.param([a_claim(1), a_claim(3)], id="an epoch left out"),
+        pytest.param([a_submit(1)], id="a submit without a claim"),
+        pytest.param([a_claim(1), a_submit(2)], id="a submit of another epoch"),
+        pytest.param([a_claim(1), a_submit(1), a_submit(1)], id="a second submit"),
+        pytest.param([a_claim(1), a_claim(2), a_submit(1)], id="a submit of a superseded epoch"),
+        pytest.param([a_claim(1), an_end(1), a_submit(1)], id="a submit after the end"),
+        pytest.param([an_end(1)], id="an end without a claim"),
+        pytest.param([a_claim(1), an_end(1), an_end(1)], id="a second end"),
+        pytest.param([a_claim(1), an_end(2)], id="an end of another epoch"),
+        pytest.param([a_claim(1), an_end(1), KillBegun(epoch=1)], id="a kill of one that has ended"),
+    ],
+)
+def test_a_record_that_contradicts_the_log_changes_nothing_and_is_counted(bodies):
+    before, after = a_state(*bodies[:-1]), a_state(*bodies)
+
+    assert after.contradictions == 1
+    assert (after.newest, after.older_open, after.failures) == (before.newest, before.older_open, before.failures)
+    assert after.next_number == len(bodies)
+
+
+def test_a_claim_opens_an_epoch_and_a_newer_one_does_not_close_it():
+    assert open_numbers(a_state(a_claim(1), a_claim(2), a_claim(3))) == [1, 2, 3]
+
+
+def test_an_older_epoch_can_end_while_the_newer_one_is_open():
+    state = a_state(a_claim(1), a_submit(1), a_claim(2), an_end(1))
+
+    assert open_numbers(state) == [2]
+
+
+def test_the_first_submit_wins():
+    other = Submitted(epoch=1, handle=a_handle("999:9"))
+
+    assert a_state(a_claim(1), a_submit(1), other).newest.submission == a_submit(1)
+
+
+def test_an_epoch_knows_the_number_of_its_claim():
+    assert a_state(StopRequested(epoch=0), StartRequested(), a_claim(1)).newest.record == 2
+
+
+def test_a_kill_is_noted_with_who_and_why():
+    (newest,) = a_state(a_claim(1), a_submit(1), KillBegun(epoch=1)).open_epochs
+
+    assert (newest.kill.by.actor, newest.kill.reason) == ("supervise", "reason 2")
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_only_ends_that_are_the_streams_own_fault_count_as_failures(outcome):
+    """A lost lease, a stop, a claim that was never used and a person's word cost no restart budget."""
+    state = a_state(a_claim(1), an_end(1, outcome))
+
+    assert bool(state.failures) == (outcome in FAILURES)
+    assert (outcome in FAILURES) == (
+        outcome not in {Outcome.STOPPED, Outcome.LEASE_LOST, Outcome.NEVER_STARTED, Outcome.CONFIRMED_DEAD}
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param(-1, 0, True, id="its first batch"),
+        pytest.param(4, 5, True, id="one batch"),
+        pytest.param(4, 4, False, id="none"),
+        pytest.param(4, 3, False, id="the checkpoint moved back"),
+    ],
+)
+def test_a_driver_has_progressed_when_commits_moved_between_its_claim_and_its_end(before, after, expected):
+    state = a_state(a_claim(1, position=Position(offset=before, commit=before)), an_end(1, commit=after))
+
+    assert state.failures[0].has_progressed is expected
+
+
+def test_the_position_is_the_one_of_the_newest_record_that_tells():
+    state = a_state(a_claim(1, position=Position(offset=1, commit=1)), an_end(1, commit=7), StopRequested(epoch=1))
+
+    assert state.position == Position(offset=7, commit=7)
+
+
+def test_the_log_remembers_the_newest_failures_only():
+    bodies = [body for epoch in range(1, MAX_FAILURES_KEPT + 11) for body in (a_claim(epoch), an_end(epoch))]
+
+    failures = a_state(*bodies).failures
+
+    assert [failure.epoch for failure in failures] == list(range(11, MAX_FAILURES_KEPT + 11))
+
+
+def test_a_stop_is_noted_with_who_and_why():
+    note = a_state(StopRequested(epoch=0)).desired
+
+    assert (note.by.actor, note.reason) == ("supervise", "reason 0")
+
+
+def test_the_newest_maintenance_counts():
+    later = UNTIL + timedelta(hours=1)
+
+    assert a_state(MaintenanceBegun(until=UNTIL), MaintenanceBegun(until=later)).maintenance.until == later
+
+
+# Laws
+
+
+def states_of(records):
+    state = LogState()
+    for record in records:
+        state = fold((record,), state)
+        yield state
+
+
+@given(logs)
+def test_no_sequence_of_records_makes_it_fail(records):
+    state = fold(records)
+
+    assert state.next_number == len(records)
+    assert state.is_empty == (not records)
+
+
+@given(logs, st.integers(0, 25))
+def test_folding_a_part_and_then_the_rest_is_folding_all(records, cut):
+    assert fold(records[cut:], fold(records[:cut])) == fold(records)
+
+
+@given(logs)
+def test_epochs_never_decrease(records):
+    numbers = [state.next_epoch for state in states_of(records)]
+
+    assert numbers == sorted(numbers)
+
+
+@given(logs)
+def test_open_epochs_were_claimed_and_come_in_order_each_once(records):
+    claimed: set[int] = set()
+    for state in states_of(records):
+        claimed |= {state.newest.number} if state.newest else set()
+        assert set(open_numbers(state)) <= claimed
+        assert open_numbers(state) == sorted(set(open_numbers(state)))
+
+
+@given(logs)
+def test_a_closed_epoch_never_reopens(records):
+    ever_open: set[int] = set()
+    closed: set[int] = set()
+    for state in states_of(records):
+        closed |= ever_open - set(open_numbers(state))
+        ever_open |= set(open_numbers(state))
+        assert closed.isdisjoint(open_numbers(state))
+
+
+@given(logs)
+def test_a_submission_is_never_replaced(records):
+    submissions: dict[int, Submitted] = {}
+    for state in states_of(records):
+        for epoch in (*state.open_epochs, *([state.newest] if state.newest else [])):
+            if epoch.submission:
+                assert submissions.setdefault(epoch.number, epoch.submission) == epoch.submission
+
+
+@given(lawful_logs())
+def test_what_supervisors_write_holds_no_contradictions(records):
+    assert fold(records).contradictions == 0
+
+
+@given(logs, st.integers(1, 5))
+def test_unknown_records_change_nothing_but_their_count(records, count):
+    unknown = tuple(a_record(UnknownBody(kind="x"), len(records) + number) for number in range(count))
+
+    before, after = fold(records), fold(records + unknown)
+
+    assert after.unknown_records == before.unknown_records + count
+    assert (after.newest, after.older_open, after.desire, after.parked, after.failures) == (
+        before.newest,
+        before.older_open,
+        before.desire,
+        before.parked,
+        before.failures,
+    )
+
+
+def test_a_log_of_a_thousand_epochs_keeps_a_state_of_bounded_size():
+    bodies = [body for epoch in range(1, 1001) for body in (a_claim(epoch), a_submit(epoch), an_end(epoch))]
+
+    state = fold(a_log(*bodies))
+
+    assert state.older_open == ()
+    assert len(state.failures) == MAX_FAILURES_KEPT

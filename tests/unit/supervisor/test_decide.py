@@ -1,0 +1,688 @@
+"""The table of decisions, row by row in its own order. Each row says why.
+
+Figures are the default timings: beat 5 s, halt 30 s, claim 30 s, takeover 75 s, stop 120 s, start 300 s.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamops.checkpoint.reader import BrokenFile, CheckpointFacts
+from streamops.control.records import (
+    Adopted,
+    KillBegun,
+    MaintenanceBegun,
+    MaintenanceEnded,
+    Outcome,
+    Parked,
+    Position,
+    Released,
+    StartRequested,
+    StopRequested,
+)
+from streamops.launch import DriverState
+from streamops.restart import RestartPolicy, Safety, SinkGuarantee
+from streamops.spec import StreamSpec
+from streamops.supervisor.decide import RESTING, Action, decide
+from streamops.supervisor.observe import Observation
+from support.checkpoints import OTHER_QUERY_ID, QUERY_ID
+from support.observations import (
+    NOW,
+    a_beat,
+    a_checkpoint,
+    an_exit,
+    observed,
+    seen,
+    unreadable_traces,
+)
+from support.records import a_claim, a_handle, a_record, a_state, a_submit, an_end, token_of
+from support.specs import CHECKPOINT, a_stream
+
+NOBODY: frozenset[str] = frozenset()
+RUNNING, BROKEN, ENDED, UNKNOWN = DriverState.RUNNING, DriverState.BROKEN, DriverState.ENDED, DriverState.UNKNOWN
+
+CLAIMED = a_state(a_claim(1))
+SUBMITTED = a_state(a_claim(1), a_submit(1))
+SUPERSEDED = a_state(a_claim(1), a_submit(1), a_claim(2))
+"""Epoch 1 was submitted and its end is not proven; epoch 2 is claimed."""
+LEFT_BEHIND = a_state(a_claim(1), a_claim(2))
+"""Epoch 1 was never submitted as far as the log says."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    because: str
+    sees: Observation
+    expect: Action
+    mine: frozenset[str] = NOBODY
+    spec: StreamSpec = a_stream()
+    epoch: int | None = None
+    outcome: Outcome | None = None
+
+
+def rows(*table: Row):
+    """A table whose rows are named by their reasons."""
+    return pytest.mark.parametrize("row", table, ids=[row.because for row in table])
+
+
+def check(row: Row):
+    decision = decide(row.sees, row.spec, mine=row.mine)
+    assert decision.action is row.expect, decision.reason
+    assert decision.reason
+    if row.epoch is not None:
+        assert decision.epoch == row.epoch
+    if row.outcome is not None:
+        assert decision.outcome is row.outcome
+    return decision
+
+
+# Whose log it is
+
+
+@rows(
+    Row(
+        because="nothing lives and the log is another stream's: not even a park record is written there",
+        sees=observed(a_state(a_claim(1, stream="payments"), an_end(1))),
+        expect=Action.BLOCKED,
+    ),
+    Row(
+        because="another stream's driver lives: it is not ours to keep, kill or record",
+        sees=observed(
+            (state := a_state(a_claim(1, stream="payments"), a_submit(1))), seen(state, status=BROKEN, still=1000)
+        ),
+        expect=Action.BLOCKED,
+    ),
+    Row(
+        because="another stream's claim was left behind: it is not ours to take over",
+        sees=observed((state := a_state(a_claim(1, stream="payments"))), seen(state, watched=1000)),
+        expect=Action.BLOCKED,
+    ),
+    Row(
+        because="the registry knows another stream on this checkpoint",
+        sees=observed(a_state(), conflicts=("orders: checkpoint belongs to stream payments",)),
+        expect=Action.BLOCKED,
+    ),
+)
+def test_a_checkpoint_of_somebody_else_is_left_alone(row):
+    assert check(row).needs_attention
+
+
+# A driver that was superseded
+
+
+@rows(
+    Row(
+        because="its end is proven: that is recorded before the newer one is submitted",
+        sees=observed(SUPERSEDED, seen(SUPERSEDED, 1, status=ENDED), seen(SUPERSEDED, 2)),
+        mine=frozenset({token_of(2)}),
+        expect=Action.RECORD_END,
+        epoch=1,
+        outcome=Outcome.LEASE_LOST,
+    ),
+    Row(
+        because="it lives, so it is killed first, healthy or not",
+        sees=observed(SUPERSEDED, seen(SUPERSEDED, 1, status=RUNNING, traces=(a_beat(),)), seen(SUPERSEDED, 2)),
+        mine=frozenset({token_of(2)}),
+        expect=Action.KILL,
+        epoch=1,
+    ),
+    Row(
+        because="some of its processes live",
+        sees=observed(SUPERSEDED, seen(SUPERSEDED, 1, status=BROKEN), seen(SUPERSEDED, 2)),
+        mine=frozenset({token_of(2)}),
+        expect=Action.KILL,
+        epoch=1,
+    ),
+    Row(
+        because="it can't be seen and its beat moves: unreachable is not dead",
+        sees=observed(SUPERSEDED, seen(SUPERSEDED, 1, status=UNKNOWN, still=10), seen(SUPERSEDED, 2)),
+        mine=frozenset({token_of(2)}),
+        expect=Action.KEEP,
+        epoch=1,
+    ),
+    Row(
+        because="it can't be seen and its beat stands still: one sign of two, a person must give the other",
+        sees=observed(SUPERSEDED, seen(SUPERSEDED, 1, status=UNKNOWN, still=1000), seen(SUPERSEDED, 2)),
+        mine=frozenset({token_of(2)}),
+        expect=Action.WAIT,
+        epoch=1,
+    ),
+    Row(
+        because="no submit is on record, yet a driver with its token lives",
+        sees=observed(LEFT_BEHIND, seen(LEFT_BEHIND, 1, found=(a_handle("7:7"),)), seen(LEFT_BEHIND, 2)),
+        mine=frozenset({token_of(2)}),
+        expect=Action.KILL,
+        epoch=1,
+    ),
+    Row(
+        because="no trace of it: should it appear after all, it sees the newer claim and halts",
+        sees=observed(LEFT_BEHIND, seen(LEFT_BEHIND, 1), seen(LEFT_BEHIND, 2)),
+        mine=frozenset({token_of(2)}),
+        expect=Action.RECORD_END,
+        epoch=1,
+        outcome=Outcome.NEVER_STARTED,
+    ),
+    Row(
+        because="it beat somewhere: it may still write until it must have halted",
+        sees=observed(LEFT_BEHIND, seen(LEFT_BEHIND, 1, traces=(a_beat(),), still=74), seen(LEFT_BEHIND, 2)),
+        mine=frozenset({token_of(2)}),
+        expect=Action.WAIT,
+        epoch=1,
+    ),
+    Row(
+        because="an unreadable beat is a beat",
+        sees=observed(LEFT_BEHIND, seen(LEFT_BEHIND, 1, traces=(unreadable_traces(),)), seen(LEFT_BEHIND, 2)),
+        mine=frozenset({token_of(2)}),
+        expect=Action.WAIT,
+        epoch=1,
+    ),
+    Row(
+        because="its beat stood still for the takeover time and no process carries its token: two signs",
+        sees=observed(LEFT_BEHIND, seen(LEFT_BEHIND, 1, traces=(a_beat(),), still=75), seen(LEFT_BEHIND, 2)),
+        mine=frozenset({token_of(2)}),
+        expect=Action.RECORD_END,
+        epoch=1,
+        outcome=Outcome.LEASE_LOST,
+    ),
+)
+def test_nothing_is_submitted_before_a_superseded_driver_is_gone(row):
+    check(row)
+
+
+def test_a_kill_of_a_driver_without_a_recorded_submit_names_those_that_were_found():
+    handle = a_handle("7:7")
+    sees = observed(LEFT_BEHIND, seen(LEFT_BEHIND, 1, found=(handle,)), seen(LEFT_BEHIND, 2))
+
+    assert decide(sees, a_stream(), mine=NOBODY).handles == (handle,)
+
+
+# A claim without a submit
+
+STOP_AFTER_CLAIM = a_state(a_claim(1), StopRequested(epoch=1))
+MAINTENANCE_AFTER_CLAIM = a_state(a_claim(1), MaintenanceBegun(until=NOW + timedelta(hours=1)))
+
+
+@rows(
+    Row(
+        because="my own claim, every older driver proven gone: now it is submitted",
+        sees=observed(CLAIMED, seen(CLAIMED)),
+        mine=frozenset({token_of(1)}),
+        expect=Action.SUBMIT,
+        epoch=1,
+    ),
+    Row(
+        because="another supervisor's claim is fresh: it may submit at any moment",
+        sees=observed(CLAIMED, seen(CLAIMED, watched=29)),
+        expect=Action.WAIT,
+        epoch=1,
+    ),
+    Row(
+        because="another's claim was left behind: the epoch is never submitted by anybody else, the next one is claimed",
+        sees=observed(CLAIMED, seen(CLAIMED, watched=30)),
+        expect=Action.CLAIM,
+        epoch=2,
+    ),
+    Row(
+        because="left behind, but a stop was asked for: nothing is claimed",
+        sees=observed(STOP_AFTER_CLAIM, seen(STOP_AFTER_CLAIM, watched=1000)),
+        expect=Action.STOPPED,
+    ),
+    Row(
+        because="mine, but a stop was asked for meanwhile: I know that it never started",
+        sees=observed(STOP_AFTER_CLAIM, seen(STOP_AFTER_CLAIM)),
+        mine=frozenset({token_of(1)}),
+        expect=Action.RECORD_END,
+        outcome=Outcome.NEVER_STARTED,
+    ),
+    Row(
+        because="left behind, but the checkpoint is somebody's for a while",
+        sees=observed(MAINTENANCE_AFTER_CLAIM, seen(MAINTENANCE_AFTER_CLAIM, watched=1000)),
+        expect=Action.WAIT,
+    ),
+)
+def test_an_epoch_is_submitted_at_most_once_and_only_by_whoever_claimed_it(row):
+    check(row)
+
+
+# The newest driver
+
+STOP_ASKED = a_state(a_claim(1), a_submit(1), StopRequested(epoch=1))
+KILLED_ALREADY = a_state(a_claim(1), a_submit(1), KillBegun(epoch=1))
+MAINTENANCE_ASKED = a_state(a_claim(1), a_submit(1), MaintenanceBegun(until=NOW + timedelta(hours=1)))
+STOP_ASKED_AT = STOP_ASKED.desired.at
+
+
+@rows(
+    Row(
+        because="it runs and beats",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=RUNNING, traces=(a_beat(),), still=5)),
+        expect=Action.KEEP,
+    ),
+    Row(
+        because="it starts: no beat yet, within the start time",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=RUNNING, still=300)),
+        expect=Action.KEEP,
+    ),
+    Row(
+        because="no beat within the start time",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=RUNNING, still=301)),
+        expect=Action.KILL,
+    ),
+    Row(
+        because="the beat stands still as long as a takeover takes: not yet hung",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=RUNNING, traces=(a_beat(),), still=75)),
+        expect=Action.KEEP,
+    ),
+    Row(
+        because="the process lives and its beat stands still: two signs of a hung driver",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=RUNNING, traces=(a_beat(),), still=76)),
+        expect=Action.KILL,
+    ),
+    Row(
+        because="it has left its exit record and is given a moment to go",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=RUNNING, traces=(an_exit(),), still=30)),
+        expect=Action.KEEP,
+    ),
+    Row(
+        because="it has left its exit record and does not go",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=RUNNING, traces=(an_exit(),), still=31)),
+        expect=Action.KILL,
+    ),
+    Row(
+        because="its main process is gone, others live",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=BROKEN, traces=(a_beat(),))),
+        expect=Action.KILL,
+    ),
+    Row(
+        because="it can't be seen, its beat moves: it is kept",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=UNKNOWN, traces=(a_beat(),), still=74)),
+        expect=Action.KEEP,
+    ),
+    Row(
+        because="it can't be seen, its beat stands still: unknown is an answer",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=UNKNOWN, traces=(a_beat(),), still=75)),
+        expect=Action.WAIT,
+    ),
+    Row(
+        because="a stop was asked for and its grace is not over",
+        sees=observed(
+            STOP_ASKED,
+            seen(STOP_ASKED, status=RUNNING, traces=(a_beat(),)),
+            now=STOP_ASKED_AT + timedelta(seconds=120),
+        ),
+        expect=Action.KEEP,
+    ),
+    Row(
+        because="a stop was asked for and its grace is over",
+        sees=observed(
+            STOP_ASKED,
+            seen(STOP_ASKED, status=RUNNING, traces=(a_beat(),)),
+            now=STOP_ASKED_AT + timedelta(seconds=121),
+        ),
+        expect=Action.KILL,
+    ),
+    Row(
+        because="a stop with a stamp from the future counts as asked just now",
+        sees=observed(
+            STOP_ASKED,
+            seen(STOP_ASKED, status=RUNNING, traces=(a_beat(),)),
+            now=STOP_ASKED_AT - timedelta(days=1),
+        ),
+        expect=Action.KEEP,
+    ),
+    Row(
+        because="maintenance is a stop too, with the same grace",
+        sees=observed(MAINTENANCE_ASKED, seen(MAINTENANCE_ASKED, status=RUNNING, traces=(a_beat(),))),
+        expect=Action.KILL,
+    ),
+)
+def test_the_newest_driver_is_kept_while_it_shows_life(row):
+    check(row)
+
+
+@rows(
+    Row(
+        because="its own word comes first",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=ENDED, traces=(an_exit(outcome=Outcome.FAILED),))),
+        expect=Action.RECORD_END,
+        outcome=Outcome.FAILED,
+    ),
+    Row(
+        because="even for one that was being killed",
+        sees=observed(KILLED_ALREADY, seen(KILLED_ALREADY, status=ENDED, traces=(an_exit(outcome=Outcome.STOPPED),))),
+        expect=Action.RECORD_END,
+        outcome=Outcome.STOPPED,
+    ),
+    Row(
+        because="no word, a stop was asked for",
+        sees=observed(STOP_ASKED, seen(STOP_ASKED, status=ENDED, traces=(a_beat(),))),
+        expect=Action.RECORD_END,
+        outcome=Outcome.STOPPED,
+    ),
+    Row(
+        because="no word, a supervisor had begun to kill it",
+        sees=observed(KILLED_ALREADY, seen(KILLED_ALREADY, status=ENDED, traces=(a_beat(),))),
+        expect=Action.RECORD_END,
+        outcome=Outcome.KILLED,
+    ),
+    Row(
+        because="no word, nobody did anything to it",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=ENDED, traces=(a_beat(),))),
+        expect=Action.RECORD_END,
+        outcome=Outcome.DIED,
+    ),
+    Row(
+        because="it ended before its first beat",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=ENDED)),
+        expect=Action.RECORD_END,
+        outcome=Outcome.LAUNCH_FAILED,
+    ),
+    Row(
+        because="an unreadable beat is a beat: it did start",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=ENDED, traces=(unreadable_traces(),))),
+        expect=Action.RECORD_END,
+        outcome=Outcome.DIED,
+    ),
+    Row(
+        because="a second instance that found the epoch taken does not speak for the first",
+        sees=observed(
+            SUBMITTED,
+            seen(
+                SUBMITTED,
+                status=ENDED,
+                traces=(an_exit(outcome=Outcome.FAILED), an_exit(outcome=Outcome.LEASE_LOST, instance="f" * 16)),
+            ),
+        ),
+        expect=Action.RECORD_END,
+        outcome=Outcome.FAILED,
+    ),
+)
+def test_a_proven_end_is_recorded_with_the_best_known_outcome(row):
+    check(row)
+
+
+# A start is considered: nothing lives
+
+NEW = a_state()
+ENDED_AT_4 = a_state(a_claim(1, position=Position(query_id=QUERY_ID, offset=3, commit=3)), an_end(1, commit=4))
+STOPPED = a_state(a_claim(1), an_end(1, Outcome.STOPPED), StopRequested(epoch=1))
+KNOWN_AT_4 = a_state(Adopted(stream="orders", position=Position(query_id=QUERY_ID, offset=4, commit=4)))
+ACCEPTED_AT_4 = a_state(
+    Adopted(stream="orders", position=Position(query_id=QUERY_ID, offset=4, commit=4)), Released(accepts_unsafe=True)
+)
+FRUITLESS = a_state(a_claim(1), an_end(1))
+THRASHING = a_state(*(body for epoch in range(1, 7) for body in (a_claim(epoch), an_end(epoch))))
+BROKEN_CHECKPOINT = CheckpointFacts(
+    address=CHECKPOINT,
+    query_id=QUERY_ID,
+    last_offset=4,
+    last_commit=4,
+    broken=(BrokenFile(file="offsets/4", reason="offsets/4 is empty"),),
+)
+EXACTLY_ONCE = a_stream(guarantee=SinkGuarantee.EXACTLY_ONCE_OR_NOTHING)
+LAST_AT = FRUITLESS.failures[-1].at
+
+
+@rows(
+    Row(because="a new stream is claimed", sees=observed(NEW), expect=Action.CLAIM, epoch=1),
+    Row(
+        because="parked, until a person releases it",
+        sees=observed(a_state(Parked())),
+        expect=Action.PARKED,
+    ),
+    Row(
+        because="released",
+        sees=observed(a_state(Parked(), Released())),
+        expect=Action.CLAIM,
+    ),
+    Row(because="stopped by a person", sees=observed(STOPPED), expect=Action.STOPPED),
+    Row(
+        because="started again",
+        sees=observed(a_state(StopRequested(epoch=0), StartRequested())),
+        expect=Action.CLAIM,
+    ),
+    Row(
+        because="parked and stopped: parked is the one that needs a person",
+        sees=observed(a_state(StopRequested(epoch=0), Parked())),
+        expect=Action.PARKED,
+    ),
+    Row(
+        because="maintenance goes on",
+        sees=observed(a_state(MaintenanceBegun(until=NOW + timedelta(seconds=1)))),
+        expect=Action.WAIT,
+    ),
+    Row(
+        because="maintenance was forgotten: its time is over",
+        sees=observed(a_state(MaintenanceBegun(until=NOW))),
+        expect=Action.END_MAINTENANCE,
+    ),
+    Row(
+        because="maintenance was ended",
+        sees=observed(a_state(MaintenanceBegun(until=NOW + timedelta(days=1)), MaintenanceEnded())),
+        expect=Action.CLAIM,
+    ),
+    Row(
+        because="history without a log of ours: somebody else may run it",
+        sees=observed(NEW, checkpoint=a_checkpoint(4)),
+        expect=Action.PARK,
+    ),
+    Row(
+        because="adopted: the history is known",
+        sees=observed(KNOWN_AT_4, checkpoint=a_checkpoint(4)),
+        expect=Action.CLAIM,
+    ),
+    Row(
+        because="a batch was committed since: a foreign writer",
+        sees=observed(KNOWN_AT_4, checkpoint=a_checkpoint(5)),
+        expect=Action.PARK,
+    ),
+    Row(
+        because="a batch was planned since: a foreign writer",
+        sees=observed(KNOWN_AT_4, checkpoint=a_checkpoint(5, 4)),
+        expect=Action.PARK,
+    ),
+    Row(
+        because="another query's id: a foreign writer",
+        sees=observed(KNOWN_AT_4, checkpoint=a_checkpoint(4, query_id=OTHER_QUERY_ID)),
+        expect=Action.PARK,
+    ),
+    Row(
+        because="a person accepts what is there",
+        sees=observed(ACCEPTED_AT_4, checkpoint=a_checkpoint(5)),
+        expect=Action.CLAIM,
+    ),
+    Row(
+        because="the acceptance holds for one start only",
+        sees=observed(
+            a_state(
+                Adopted(stream="orders", position=Position(query_id=QUERY_ID, offset=4, commit=4)),
+                Released(accepts_unsafe=True),
+                a_claim(1, position=Position(query_id=QUERY_ID, offset=4, commit=4)),
+                an_end(1, Outcome.STOPPED, commit=4),
+            ),
+            checkpoint=a_checkpoint(5),
+        ),
+        expect=Action.PARK,
+    ),
+    Row(
+        because="behind its own past: Delta would drop the re-used batch ids in silence",
+        sees=observed(KNOWN_AT_4, checkpoint=a_checkpoint(3)),
+        expect=Action.PARK,
+    ),
+    Row(
+        because="the checkpoint is gone although the log knows its batches",
+        sees=observed(KNOWN_AT_4, checkpoint=a_checkpoint(-1, query_id=None)),
+        expect=Action.PARK,
+    ),
+    Row(
+        because="a driver that had committed batches is replaced at once",
+        sees=observed(ENDED_AT_4, checkpoint=a_checkpoint(4)),
+        expect=Action.CLAIM,
+        epoch=2,
+    ),
+    Row(
+        because="a fruitless failure waits",
+        sees=observed(FRUITLESS, now=LAST_AT + timedelta(seconds=14)),
+        expect=Action.WAIT,
+    ),
+    Row(
+        because="and is tried again when the wait is over",
+        sees=observed(FRUITLESS, now=LAST_AT + timedelta(seconds=15)),
+        expect=Action.CLAIM,
+    ),
+    Row(
+        because="too many fruitless failures in a row",
+        sees=observed(THRASHING, now=NOW + timedelta(days=1)),
+        expect=Action.PARK,
+    ),
+    Row(
+        because="no restarts are allowed at all",
+        sees=observed(FRUITLESS),
+        spec=a_stream(restart=RestartPolicy(budget_per_hour=0, thrash_limit=0)),
+        expect=Action.PARK,
+    ),
+    Row(
+        because="a start that can only fail",
+        sees=observed(KNOWN_AT_4, checkpoint=BROKEN_CHECKPOINT),
+        expect=Action.PARK,
+    ),
+    Row(
+        because="a batch in flight and an idempotent sink: it runs again",
+        sees=observed(
+            a_state(Adopted(stream="orders", position=Position(query_id=QUERY_ID, offset=4, commit=3))),
+            checkpoint=a_checkpoint(4, 3),
+        ),
+        expect=Action.CLAIM,
+    ),
+    Row(
+        because="a batch in flight and a sink that can't bear it twice",
+        sees=observed(
+            a_state(Adopted(stream="orders", position=Position(query_id=QUERY_ID, offset=4, commit=3))),
+            checkpoint=a_checkpoint(4, 3),
+        ),
+        spec=EXACTLY_ONCE,
+        expect=Action.PARK,
+    ),
+    Row(
+        because="commits ahead of offsets, although a person accepts: that is what the acceptance is for",
+        sees=observed(ACCEPTED_AT_4, checkpoint=a_checkpoint(4, 5)),
+        expect=Action.CLAIM,
+    ),
+    Row(
+        because="the stream's own checkpoint is fine, a companion's is broken",
+        sees=observed(KNOWN_AT_4, checkpoint=a_checkpoint(4), companions=(BROKEN_CHECKPOINT,)),
+        expect=Action.PARK,
+    ),
+)
+def test_a_start_is_considered_only_when_nothing_speaks_against_it(row):
+    check(row)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "because"),
+    [
+        (Outcome.LEASE_LOST, "its claim was the newest: whatever it met, the next one will meet it too"),
+        (Outcome.STOPPED, "nobody of ours asked: whoever sent the SIGTERM may send it again"),
+    ],
+    ids=["lease-lost", "stopped-by-a-stranger"],
+)
+def test_even_an_end_that_costs_no_budget_is_followed_by_a_pause(outcome, because):
+    state = a_state(a_claim(1), a_submit(1), an_end(1, outcome))
+    ended_at = a_record(Parked(), 2).at
+
+    at_once = decide(observed(state, now=ended_at), a_stream(), mine=NOBODY)
+    later = decide(observed(state, now=ended_at + timedelta(minutes=5)), a_stream(), mine=NOBODY)
+
+    assert at_once.action is Action.WAIT, because
+    assert later.action is Action.CLAIM
+
+
+def test_a_wait_says_when_it_ends():
+    decision = decide(observed(FRUITLESS, now=LAST_AT), a_stream(), mine=NOBODY)
+
+    assert decision.until == LAST_AT + timedelta(seconds=15)
+
+
+def test_a_claim_carries_the_plan_that_it_rests_on():
+    decision = decide(observed(KNOWN_AT_4, checkpoint=a_checkpoint(4)), a_stream(), mine=NOBODY)
+
+    assert decision.plan.safety is Safety.SAFE
+    assert decision.plan.next_batch == 5
+
+
+def test_a_person_is_told_how_to_vouch_for_a_driver_that_nobody_sees():
+    sees = observed(SUBMITTED, seen(SUBMITTED, status=UNKNOWN, still=1000))
+
+    decision = decide(sees, a_stream(), mine=NOBODY)
+
+    assert decision.needs_attention
+    assert "--confirm-dead 1" in decision.reason
+
+
+# Laws
+
+
+STATUSES = st.sampled_from([None, *DriverState])
+TRACES = st.sampled_from([(), (a_beat(),), (an_exit(),), (unreadable_traces(),)])
+SECONDS = st.sampled_from([0, 1, 30, 31, 74, 75, 76, 301, 10_000])
+
+
+@st.composite
+def any_epochs(draw):
+    """Two open epochs in any condition."""
+    is_first_submitted, is_second_submitted = draw(st.booleans()), draw(st.booleans())
+    bodies = [a_claim(1)] + [a_submit(1)] * is_first_submitted + [a_claim(2)] + [a_submit(2)] * is_second_submitted
+    bodies += draw(st.sampled_from([[], [StopRequested(epoch=2)]]))
+    state = a_state(*bodies)
+    facts = [
+        seen(
+            state,
+            number,
+            status=draw(st.sampled_from(list(DriverState))) if is_submitted else None,
+            traces=draw(TRACES),
+            found=draw(st.sampled_from([(), (a_handle("9:9"),)])) if not is_submitted else (),
+            still=draw(SECONDS),
+            watched=draw(SECONDS),
+        )
+        for number, is_submitted in ((1, is_first_submitted), (2, is_second_submitted))
+    ]
+    return observed(state, *facts)
+
+
+@given(any_epochs(), st.booleans())
+def test_nothing_is_submitted_or_claimed_while_an_older_epoch_is_open(sees, is_mine):
+    decision = decide(sees, a_stream(), mine=frozenset({token_of(2)}) if is_mine else NOBODY)
+
+    assert decision.action not in (Action.SUBMIT, Action.CLAIM)
+
+
+@given(any_epochs())
+def test_an_end_is_recorded_only_for_a_driver_that_is_proven_gone_or_must_have_halted(sees):
+    decision = decide(sees, a_stream(), mine=NOBODY)
+
+    if decision.action is Action.RECORD_END:
+        facts = next(facts for facts in sees.epochs if facts.epoch.number == decision.epoch)
+        is_proven = facts.status is not None and facts.status.state is DriverState.ENDED
+        was_never_seen = facts.status is None and not facts.found and not facts.traces
+        must_have_halted = facts.status is None and not facts.found and facts.stood_still >= timedelta(seconds=75)
+        assert is_proven or was_never_seen or must_have_halted
+
+
+@given(any_epochs())
+def test_a_driver_that_cannot_be_seen_is_never_killed(sees):
+    decision = decide(sees, a_stream(), mine=NOBODY)
+
+    if decision.action is Action.KILL:
+        facts = next(facts for facts in sees.epochs if facts.epoch.number == decision.epoch)
+        assert facts.found or facts.status.state in (DriverState.RUNNING, DriverState.BROKEN)
+        assert decision.handles
+
+
+@given(any_epochs(), st.integers(0, 3))
+def test_the_same_look_gives_the_same_decision(sees, _):
+    first, second = (decide(sees, a_stream(), mine=NOBODY) for _ in range(2))
+
+    assert first == second
+    assert (first.action in RESTING) == (second.action in RESTING)
