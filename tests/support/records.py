@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hypothesis import strategies as st
+
 from streamops.control.codec import encode_record
 from streamops.control.fold import LogState, fold
 from streamops.control.layout import record_address

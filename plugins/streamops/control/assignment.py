@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from streamops.control.records import ClaimMode, Claimed
+from streamops.control.records import Claimed, ClaimMode
 from streamops.errors import ControlLogError
 
 

@@ -108,6 +108,8 @@ class LogState:
     """What the log says about one checkpoint."""
 
     next_number: int = 0
+    last_nonce: str = ""
+    """Of the last record: a log that was deleted and begun anew has another there."""
     stream: str = ""
     newest: Epoch | None = None
     older_open: tuple[Epoch, ...] = ()
@@ -149,7 +151,7 @@ def fold(records: Iterable[Record], state: LogState | None = None) -> LogState:
 
 def _apply(state: LogState, record: Record) -> LogState:
     note = Note(at=record.at, by=record.by, reason=record.reason)
-    counted = replace(state, next_number=record.number + 1)
+    counted = replace(state, next_number=record.number + 1, last_nonce=record.nonce)
     if isinstance(record.body, UnknownBody):
         return replace(counted, unknown_records=state.unknown_records + 1)
     rule = _RULES.get(type(record.body))

@@ -41,12 +41,12 @@ def load_state(storage: ReadableStorage, control: str) -> LogState:
 def refresh_state(storage: ReadableStorage, control: str, state: LogState) -> LogState:
     """The state brought up to date; reads the last known record again and those behind it.
 
-    Raises what LogReader.read raises; CorruptRecordError when the last known record is gone.
+    Raises what LogReader.read raises; CorruptRecordError when the last known record is gone or another.
     """
     records = LogReader(storage, control).read(after=state.next_number - 2)
-    if not records:
+    if not records or records[0].nonce != state.last_nonce:
         raise CorruptRecordError(
-            f"{control}: the log ends before record {state.next_number - 1}, which has been seen: records were removed"
+            f"{control}: record {state.next_number - 1}, which has been seen, is gone or another: records were removed,"
             " or an old backup was put back; restore the log"
         )
     return fold(records[1:], state)

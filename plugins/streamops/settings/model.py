@@ -1,8 +1,8 @@
 """The shape of the settings file.
 
-The description of a field is what a problem at its place says is expected, so each is a noun phrase; so are the docstrings of what has no
-field around it. Defaults are those
-of the dataclasses that the settings become; figures are written there and nowhere else.
+The description of a field is what a problem at its place says is expected, so each is a noun phrase; so are the
+docstrings of what has no field around it. Defaults are those of the dataclasses that the settings become; figures are
+written there and nowhere else.
 """
 
 from datetime import timedelta
@@ -64,6 +64,8 @@ _TRIGGER = DeclaredTrigger.model_validate({"processing_time": format_duration(Tr
 
 
 class DeclaredKafka(_Declared):
+    """`source.kafka` of a stream."""
+
     bootstrap_servers: Servers = Field(description="host:port, several joined by commas")
     topics: list[Topic] = Field(min_length=1, description="a list of topic names, at least one")
     options: dict[str, Text] = Field(
@@ -73,10 +75,14 @@ class DeclaredKafka(_Declared):
 
 
 class DeclaredSource(_Declared):
+    """`source` of a stream."""
+
     kafka: DeclaredKafka = Field(description="a mapping with bootstrap_servers and topics")
 
 
 class DeclaredDelta(_Declared):
+    """`sink.delta` of a stream."""
+
     table: Name = Field(description="a path or an address of a Delta table")
     dead_letters: Name = Field(description="a path or an address of a Delta table")
     guarantee: SinkGuarantee = Field(
@@ -85,10 +91,14 @@ class DeclaredDelta(_Declared):
 
 
 class DeclaredSink(_Declared):
+    """`sink` of a stream."""
+
     delta: DeclaredDelta = Field(description="a mapping with table and dead_letters")
 
 
 class DeclaredLaunch(_Declared):
+    """`launch` of a stream."""
+
     spark_submit: Name = Field(default=_LAUNCH.spark_submit, description="a path, or the name of a command on the PATH")
     master: Name = Field(default=_LAUNCH.master, description="local[N] or spark://host:port")
     deploy_mode: Name = Field(default=_LAUNCH.deploy_mode, description="client")
@@ -102,6 +112,8 @@ class DeclaredLaunch(_Declared):
 
 
 class DeclaredRestart(_Declared):
+    """`restart` of a stream."""
+
     budget_per_hour: Count = Field(default=_RESTART.budget_per_hour, description="a whole number, 0 or more")
     thrash_limit: Count = Field(default=_RESTART.thrash_limit, description="a whole number, 0 or more")
     initial_delay: Duration = Field(default=_RESTART.initial_delay, description=A_DURATION)
@@ -109,6 +121,8 @@ class DeclaredRestart(_Declared):
 
 
 class DeclaredTimings(_Declared):
+    """`timings` of a stream."""
+
     beat: PositiveDuration = Field(default=_TIMINGS.beat, description=A_DURATION)
     halt: PositiveDuration = Field(default=_TIMINGS.halt, description=A_DURATION)
     takeover: PositiveDuration = Field(default=_TIMINGS.takeover, description=A_DURATION)

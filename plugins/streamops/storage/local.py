@@ -36,6 +36,8 @@ class LocalStorage:
         # A link to a finished file is the one local call that is exclusive and shows the whole content at once:
         # O_EXCL shows an empty file first, and rename replaces.
         with self._complete_file(address, content) as (temporary, final):
+            if os.path.isdir(final):
+                raise StorageError(f"{address} is a folder, a file is expected")
             os.link(temporary, final)
 
     def delete(self, address: str) -> None:
@@ -70,10 +72,18 @@ def _path(address: str) -> str:
 
 
 def _make_folder(folder: str) -> None:
+    """Make a folder and those above it, each durably: a record must not vanish with a folder that was new."""
+    if os.path.isdir(folder):
+        return
+    above = os.path.dirname(folder)
+    _make_folder(above)
     try:
-        os.makedirs(folder, exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(folder)
+        if not os.path.isdir(folder):
+            raise StorageError(f"file://{folder} is a file, a folder is expected")
+        _sync_folder(above)
     except OSError as error:
-        # Kept apart from the file's own errors: "exists" here means that a file stands where a folder is needed.
         raise StorageError(f"file://{folder} can't be made: {error.strerror}") from error
 
 

@@ -2,7 +2,7 @@
 
 import threading
 
-from streamops.errors import ObjectExistsError, ObjectNotFoundError, ObjectTooLargeError
+from streamops.errors import ObjectExistsError, ObjectNotFoundError, ObjectTooLargeError, StorageError
 from streamops.storage.port import DEFAULT_READ_LIMIT
 
 
@@ -16,6 +16,8 @@ class MemoryStorage:
     def list(self, directory: str, *, after: str = "") -> tuple[str, ...]:
         prefix = directory.rstrip("/") + "/"
         with self._lock:
+            if directory.rstrip("/") in self._files:
+                raise StorageError(f"{directory} is a file, a folder is expected")
             names = {key.removeprefix(prefix).partition("/")[0] for key in self._files if key.startswith(prefix)}
         return tuple(sorted(name for name in names if name > after))
 
@@ -30,10 +32,12 @@ class MemoryStorage:
 
     def write(self, address: str, content: bytes) -> None:
         with self._lock:
+            self._refuse_mixed(address)
             self._files[address] = content
 
     def create(self, address: str, content: bytes) -> None:
         with self._lock:
+            self._refuse_mixed(address)
             if address in self._files:
                 raise ObjectExistsError(f"{address} exists already")
             self._files[address] = content
@@ -41,3 +45,12 @@ class MemoryStorage:
     def delete(self, address: str) -> None:
         with self._lock:
             self._files.pop(address, None)
+
+    def _refuse_mixed(self, address: str) -> None:
+        """A name is a file or a folder, never both, as on a disk."""
+        if any(known.startswith(address + "/") for known in self._files):
+            raise StorageError(f"{address} is a folder, a file is expected")
+        above = address
+        while (above := above.rpartition("/")[0]).strip("/"):
+            if above in self._files:
+                raise StorageError(f"{above} is a file, a folder is expected")

@@ -133,11 +133,9 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
             reason=f"epoch {number} is claimed by {by.actor} on {by.host}, not yet submitted",
             epoch=number,
         )
-    return Decision(
-        action=Action.CLAIM,
-        reason=f"epoch {number} was claimed by {by.actor} on {by.host} and left behind",
-        epoch=number + 1,
-    )
+    # Left behind. The next claim is a start like any other; the one before stays open until its driver, which may have
+    # been submitted without a record, is proven gone.
+    return _start(observation, spec)
 
 
 def _wait_for_unseen(facts: EpochFacts, spec: StreamSpec, evidence: str) -> Decision:
@@ -199,7 +197,7 @@ def _kill(facts: EpochFacts, reason: str) -> Decision:
 
 
 def _record_end(facts: EpochFacts, evidence: str, *, superseded: bool = False, stop: bool = False) -> Decision:
-    exit_record = next((trace.exit for trace in reversed(facts.traces) if trace.exit), None)
+    exit_record = _telling_exit(facts)
     return Decision(
         action=Action.RECORD_END,
         reason=f"epoch {facts.epoch.number} has ended: {evidence}",
@@ -209,19 +207,26 @@ def _record_end(facts: EpochFacts, evidence: str, *, superseded: bool = False, s
     )
 
 
+def _telling_exit(facts: EpochFacts) -> ExitRecord | None:
+    """Of several instances the one that did the work: a second one halts with lease-lost and hides nothing."""
+    records = [trace.exit for trace in facts.traces if trace.exit]
+    return min(records, key=lambda record: (record.outcome is Outcome.LEASE_LOST, record.at), default=None)
+
+
 def _outcome(facts: EpochFacts, exit_record: ExitRecord | None, *, superseded: bool, stop: bool) -> Outcome:
     """Its own word first; without one, what was done to it; and only then the plain fact that it is gone."""
     if exit_record:
         return exit_record.outcome
     if stop:
         return Outcome.STOPPED
+    was_there = bool(facts.traces)
     if superseded:
-        return Outcome.LEASE_LOST if facts.heartbeat or facts.epoch.submission else Outcome.NEVER_STARTED
+        return Outcome.LEASE_LOST if was_there or facts.epoch.submission else Outcome.NEVER_STARTED
     if facts.status is None:
         return Outcome.NEVER_STARTED
-    if facts.epoch.kill and facts.heartbeat:
+    if facts.epoch.kill and was_there:
         return Outcome.KILLED
-    return Outcome.DIED if facts.heartbeat else Outcome.LAUNCH_FAILED
+    return Outcome.DIED if was_there else Outcome.LAUNCH_FAILED
 
 
 def _start(observation: Observation, spec: StreamSpec) -> Decision:
@@ -281,6 +286,9 @@ def _foreign_writer(observation: Observation, spec: StreamSpec) -> Decision | No
     """Progress without a live driver of ours: a notebook, another tool, a restored copy."""
     known, checkpoint = observation.state.position, observation.checkpoint
     if known is None or checkpoint is None or observation.state.accepts_unsafe:
+        return None
+    if any(facts.traces or facts.found for facts in observation.epochs):
+        # A driver of ours that was submitted without a record has been here: its progress is not foreign.
         return None
     found = position_of(checkpoint)
     is_other_query = bool(known.query_id and found.query_id and found.query_id != known.query_id)

@@ -48,7 +48,7 @@ class Observation:
     epochs: tuple[EpochFacts, ...]
     """Epochs whose end nobody has proven, oldest first."""
     checkpoint: CheckpointFacts | None
-    """Read only when no epoch is open: a running query owns its checkpoint."""
+    """Read only when no submitted epoch is open: a running query owns its checkpoint."""
     companions: tuple[CheckpointFacts, ...] = ()
     registry_conflicts: tuple[str, ...] = ()
 
@@ -70,13 +70,13 @@ class Observer:
     def observe(self, state: LogState) -> Observation:
         """The facts around a state of the log. Raises StorageError, LaunchError, ControlLogError."""
         epochs = tuple(self._epoch(epoch) for epoch in state.open_epochs)
-        if epochs:
+        if any(facts.status for facts in epochs):
             return Observation(now=self._clock.now(), state=state, epochs=epochs, checkpoint=None)
         checkpoint = read_checkpoint(self._storage, self._spec.checkpoint)
         return Observation(
             now=self._clock.now(),
             state=state,
-            epochs=(),
+            epochs=epochs,
             checkpoint=checkpoint,
             companions=self._companions(),
             registry_conflicts=registry_conflicts(

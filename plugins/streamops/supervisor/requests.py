@@ -22,7 +22,7 @@ from streamops.control.records import (
     StartRequested,
     StopRequested,
 )
-from streamops.control.snapshot import load_state
+from streamops.control.snapshot import load_state, save_snapshot_if_due
 from streamops.errors import AppendRefusedError, ControlLogError
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
@@ -71,8 +71,14 @@ class Requests:
 
     def release(self, reason: str, *, accepts_unsafe: bool = False) -> Record | None:
         """Un-park the stream and forget its failures; None when it is not parked and nothing is to be accepted."""
-        if self.state().parked is None and not accepts_unsafe:
+        state = self.state()
+        if state.parked is None and not accepts_unsafe:
             return None
+        if accepts_unsafe and state.open_epochs:
+            raise ControlLogError(
+                f"stream {self._spec.name}: epoch {state.open_epochs[-1].number} may run; an unsafe start is accepted only"
+                " for the very next start, so stop the stream first"
+            )
         return self._append(Released(accepts_unsafe=accepts_unsafe), reason)
 
     def confirm_dead(self, epoch: int, reason: str) -> Record:
@@ -91,7 +97,7 @@ class Requests:
                 f"stream {self._spec.name}: its checkpoint has a control log already, nothing to adopt"
             )
         before = self._position()
-        if before.offset < 0:
+        if before.offset < 0 and before.commit < 0:
             raise ControlLogError(f"stream {self._spec.name}: its checkpoint is new, nothing to adopt")
         self._clock.sleep(watch)
         after = self._position()
@@ -108,10 +114,12 @@ class Requests:
     def _append(self, body: Body, reason: str) -> Record:
         """A request holds whatever else was recorded meanwhile, so it moves on to the next free number."""
         for _ in range(_TRIES):
-            number = self.state().next_number
-            record = new_record(body, number=number, clock=self._clock, author=self._author, reason=reason)
+            state = self.state()
+            record = new_record(body, number=state.next_number, clock=self._clock, author=self._author, reason=reason)
             try:
-                return self._log.append(record)
+                self._log.append(record)
             except AppendRefusedError:
                 continue
+            save_snapshot_if_due(self._storage, self._log.control, state, record)
+            return record
         raise ControlLogError(f"stream {self._spec.name}: the log was busy {_TRIES} times in a row, try again")

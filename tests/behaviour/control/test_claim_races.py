@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
 from streamops.control.codec import encode_record
 from streamops.control.fold import fold
 from streamops.control.layout import record_address

@@ -6,6 +6,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import pytest
+
 from streamops.control.log import LogReader
 from streamops.errors import ObjectExistsError, ObjectNotFoundError, ObjectTooLargeError, StorageError
 from streamops.storage import join

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+
 from streamops.control.codec import encode
 from streamops.control.drivers import ExitRecord
 from streamops.control.fold import Desire

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from streamops.control.fold import Desire
 from streamops.control.records import Claimed, Outcome, Parked, Submitted
 from streamops.errors import ControlLogError, StreamOpsError
@@ -228,7 +229,7 @@ def assert_the_log_is_sound(world: World) -> None:
 
 @pytest.mark.parametrize("hosts", [SAME_HOST, TWO_HOSTS], ids=["same-host", "two-hosts"])
 @settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=120, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(schedule=SCHEDULES)
 def test_there_is_never_a_second_writer_and_the_stream_runs_again(tmp_path, hosts, schedule):
@@ -275,3 +276,47 @@ def test_two_supervisors_may_meet_at_any_call_of_a_first_start(tmp_path, hosts):
 
         assert_the_log_is_sound(world)
         assert len(world.alive) == 1
+
+
+@pytest.mark.parametrize("moment", range(1, 13))
+def test_a_driver_and_the_next_claim_may_meet_at_any_call_of_the_first_beat(tmp_path, moment):
+    """It beats, then looks; the supervisor claims, then looks for beats: one of the two always sees the other.
+
+    The submit was not recorded and the driver's host can't be seen, so nothing but beat and log tells them of each other.
+    """
+    world = World(tmp_path)
+    play = Play(world, TWO_HOSTS)
+    play.do(Supervise(who=0, interrupted_at=1, moment="after submit", crashes=True))
+    takeover = (Supervise(who=1), Freeze(31), Supervise(who=1), Drive(1, "beat"))
+
+    play.do(Drive(0, "beat", interrupted_at=moment, by=takeover))
+    for _ in range(3):
+        world.drive()
+    play.recover()
+
+    assert_the_log_is_sound(world)
+    assert len(world.alive) == 1
+
+
+@pytest.mark.parametrize("beats", [1, 2, 3])
+def test_a_submit_that_comes_long_after_its_claim_was_superseded_starts_no_second_writer(tmp_path, beats):
+    """The late supervisor dies right after the submit, so nobody but the driver itself can put things right."""
+    world = World(tmp_path)
+    other = world.supervisor(host="host-2")
+
+    def tick(moment: str) -> None:
+        if moment == "before submit":
+            other.settle()
+            world.freeze(seconds(31))
+            other.settle()
+            world.drive()
+        if moment == "after submit":
+            for _ in range(beats):
+                world.drive()
+            raise Crash
+
+    with pytest.raises(Crash):
+        world.supervisor(tick=tick).settle()
+
+    assert [(driver.epoch, driver.may_write) for driver in world.drivers] == [(2, True), (1, False)]
+    assert {epoch for epoch, _ in world.writes} == {2}

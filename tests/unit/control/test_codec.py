@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamops.control.codec import decode, decode_record, encode, encode_record
 from streamops.control.drivers import ExitRecord, Heartbeat
 from streamops.control.records import KNOWN_BODIES, READER_VERSION, ClaimMode, Outcome, Parked, Position, UnknownBody

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamops.control.fold import FAILURES, MAX_FAILURES_KEPT, Desire, LogState, fold
 from streamops.control.records import (
     ActBegun,

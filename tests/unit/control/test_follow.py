@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+
 from streamops.control.codec import encode_record
 from streamops.control.follow import ClaimWatch
 from streamops.control.layout import record_address

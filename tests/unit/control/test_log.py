@@ -1,6 +1,7 @@
 """A log is read whole or not at all: a state that rests on half of the records is no state."""
 
 import pytest
+
 from streamops.control.codec import encode_record
 from streamops.control.layout import record_address
 from streamops.control.log import LogReader

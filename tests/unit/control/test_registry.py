@@ -2,6 +2,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
 from streamops.control.registry import (
     RegistryEntry,
     deregister,

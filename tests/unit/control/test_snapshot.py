@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from streamops.control.codec import decode, encode
 from streamops.control.fold import LogState, fold
 from streamops.control.layout import record_address

@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support.settings import Project, a_declared_stream, a_project
 
 

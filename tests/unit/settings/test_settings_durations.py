@@ -1,6 +1,7 @@
 from datetime import timedelta
 
 import pytest
+
 from streamops.settings.durations import format_duration, parse_duration
 
 

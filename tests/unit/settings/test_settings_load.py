@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
+
 from streamops.errors import SettingsError
 from streamops.restart import RestartPolicy
 from streamops.settings import default_settings_path, load_settings

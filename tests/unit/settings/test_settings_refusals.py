@@ -2,6 +2,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from streamops.settings import Settings
 from support.settings import a_declared_stream, a_project
 

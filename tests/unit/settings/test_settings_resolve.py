@@ -2,6 +2,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from streamops.spec import StreamSpec
 from support.settings import Project, a_declared_stream, a_project
 

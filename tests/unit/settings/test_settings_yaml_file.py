@@ -1,4 +1,5 @@
 import pytest
+
 from streamops.errors import SettingsError
 from streamops.settings.yaml_file import Duplicate, Unresolved, interpolate, parse_yaml
 

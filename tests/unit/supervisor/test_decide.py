@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamops.checkpoint.reader import BrokenFile, CheckpointFacts
 from streamops.control.records import (
     Adopted,

@@ -1,0 +1,391 @@
+"""Real processes: a shell script stands in for spark-submit, everything else is as in production."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamops.control.records import DriverHandle
+from streamops.errors import LaunchError
+from streamops.launch import DriverState, SubmitRequest
+from streamops.launch.command import spark_submit_command
+from streamops.launch.local import LocalLauncher
+from streamops.launch.processes import live_group, read_stat
+from support.waiting import eventually
+
+LOYAL = "trap 'echo asked to stop; exit 0' TERM\necho started\nwhile :; do sleep 0.05 & wait $!; done\n"
+"""Runs until it is asked to stop."""
+DEAF = "trap '' TERM\necho started\nwhile :; do sleep 0.05; done\n"
+"""Does not listen to SIGTERM."""
+WITH_CHILD = "sh -c 'while :; do sleep 5; done' child \"$@\" &\necho started\nwait\n"
+"""Has a child that carries the token too, as the JVM has its Python."""
+SHORT = "echo started\n"
+
+
+class Place:
+    """A folder with a spark-submit, and a launcher that works with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.launcher = LocalLauncher()
+        self.handles: list[DriverHandle] = []
+
+    def request(self, script: str = LOYAL, **changes) -> SubmitRequest:
+        spark_submit = self.folder / "spark-submit"
+        spark_submit.write_text("#!/bin/sh\n" + script)
+        spark_submit.chmod(0o755)
+        token = uuid.uuid4().hex
+        request = SubmitRequest(
+            token=token,
+            name="streamops-orders-1",
+            spark_submit=str(spark_submit),
+            master="local[2]",
+            deploy_mode="client",
+            application="driver.py",
+            arguments=("--token", token),
+            log=str(self.folder / "logs" / "1.log"),
+            folder=str(self.folder),
+        )
+        return replace(request, **changes)
+
+    def submit(self, script: str = LOYAL, **changes) -> DriverHandle:
+        request = self.request(script, **changes)
+        handle = self.launcher.submit(request)
+        self.handles.append(handle)
+        assert eventually(lambda: "started" in Path(request.log).read_text())
+        return handle
+
+    def state(self, handle: DriverHandle) -> DriverState:
+        return self.launcher.poll(handle).state
+
+    def becomes(self, handle: DriverHandle, state: DriverState) -> bool:
+        return eventually(lambda: self.state(handle) is state)
+
+    def log(self) -> str:
+        return (self.folder / "logs" / "1.log").read_text()
+
+
+@pytest.fixture
+def place(tmp_path):
+    place = Place(tmp_path)
+    yield place
+    for handle in place.handles:
+        place.launcher.kill(handle)
+
+
+@pytest.fixture
+def stranger():
+    """A process in a group of its own that has nothing to do with anything."""
+    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    yield process
+    process.kill()
+    process.wait()
+
+
+def pid_of(handle: DriverHandle) -> int:
+    return int(handle.process.partition(":")[0])
+
+
+# Submit
+
+
+def test_a_submitted_driver_runs(place):
+    handle = place.submit()
+
+    assert place.state(handle) is DriverState.RUNNING
+
+
+def test_a_driver_leads_its_own_session_and_group(place):
+    stat = read_stat(pid_of(place.submit()))
+
+    assert (stat.group, stat.session) == (stat.pid, stat.pid)
+    assert stat.session != os.getsid(0)
+
+
+def test_a_driver_writes_to_its_log_and_adds_to_what_is_there(place):
+    log = place.folder / "logs" / "1.log"
+    log.parent.mkdir()
+    log.write_text("an earlier line\n")
+
+    handle = place.submit("echo started; echo an error >&2\n")
+
+    assert place.becomes(handle, DriverState.ENDED)
+    assert place.log() == "an earlier line\nstarted\nan error\n"
+
+
+def test_a_driver_outlives_the_process_that_submitted_it(place):
+    request = place.request()
+    code = (
+        "import sys\n"
+        "from streamops.launch import SubmitRequest\n"
+        "from streamops.launch.local import LocalLauncher\n"
+        f"print(LocalLauncher().submit({request!r}).process)\n"
+    )
+    parent = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True
+    )
+    assert parent.returncode == 0, parent.stderr
+
+    (handle,) = place.launcher.find(request.token)
+    place.handles.append(handle)
+
+    assert handle.process == parent.stdout.decode().strip()
+    assert place.state(handle) is DriverState.RUNNING
+
+
+def test_the_command_is_spark_submits_own(place):
+    request = place.request(
+        queue="etl",
+        conf=(("a.b", "c=d"),),
+        jars=("x.jar", "y.jar"),
+        py_files=("streamops.zip",),
+        arguments=("--e", "1"),
+    )
+
+    assert spark_submit_command(request)[1:] == [
+        *("--master", "local[2]", "--deploy-mode", "client", "--name", "streamops-orders-1", "--queue", "etl"),
+        *("--conf", "a.b=c=d", "--jars", "x.jar,y.jar", "--py-files", "streamops.zip"),
+        *("driver.py", "--e", "1"),
+    ]
+
+
+def test_secrets_reach_the_driver_but_not_the_process_list(place):
+    secret = "s3cr3t-" + uuid.uuid4().hex
+    handle = place.submit('echo "got $PASSWORD"; echo started\n' + LOYAL, environment=(("PASSWORD", secret),))
+
+    assert f"got {secret}" in place.log()
+    assert secret.encode() not in Path(f"/proc/{pid_of(handle)}/cmdline").read_bytes()
+    assert secret not in repr(place.request(environment=(("PASSWORD", secret),)))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"spark_submit": "/nowhere/spark-submit"}, id="no spark-submit"),
+        pytest.param({"folder": "/nowhere"}, id="no working directory"),
+        pytest.param({"log": "/proc/nowhere/1.log"}, id="a log that can't be made"),
+        pytest.param({"spark_submit": "/etc/hostname"}, id="not a program"),
+    ],
+)
+def test_what_cannot_be_started_is_a_launch_error(place, changes):
+    with pytest.raises(LaunchError):
+        place.launcher.submit(place.request(**changes))
+
+
+# Find
+
+
+def test_a_living_driver_is_found_by_its_token(place):
+    request = place.request()
+    handle = place.launcher.submit(request)
+    place.handles.append(handle)
+
+    assert [found.process for found in place.launcher.find(request.token)] == [handle.process]
+
+
+def test_a_part_of_a_token_finds_nobody(place):
+    request = place.request()
+    place.handles.append(place.launcher.submit(request))
+
+    assert place.launcher.find(request.token[:-1]) == ()
+
+
+def test_an_ended_driver_is_not_found(place):
+    request = place.request()
+    handle = place.launcher.submit(request)
+    place.launcher.kill(handle)
+
+    assert eventually(lambda: place.launcher.find(request.token) == ())
+
+
+def test_a_driver_whose_leader_is_gone_is_still_found_and_can_be_killed(place):
+    handle = place.submit(WITH_CHILD)
+    token = Path(f"/proc/{pid_of(handle)}/cmdline").read_bytes().split(b"\0")[-2].decode()
+    assert eventually(lambda: len(live_group(pid_of(handle))) > 1)
+    os.kill(pid_of(handle), signal.SIGKILL)
+    assert place.becomes(handle, DriverState.BROKEN)
+
+    (found,) = place.launcher.find(token)
+    place.launcher.kill(found)
+
+    assert place.becomes(handle, DriverState.ENDED)
+
+
+# Poll
+
+
+def test_a_driver_killed_from_outside_has_ended(place):
+    handle = place.submit()
+    os.killpg(pid_of(handle), signal.SIGKILL)
+
+    assert place.becomes(handle, DriverState.ENDED)
+
+
+def test_a_driver_that_came_to_its_end_has_ended(place):
+    assert place.becomes(place.submit(SHORT), DriverState.ENDED)
+
+
+def test_a_driver_whose_leader_was_killed_is_broken_while_a_child_lives(place):
+    handle = place.submit(WITH_CHILD)
+    assert eventually(lambda: len(live_group(pid_of(handle))) > 1)
+
+    os.kill(pid_of(handle), signal.SIGKILL)
+
+    assert place.becomes(handle, DriverState.BROKEN)
+    place.launcher.kill(handle)
+    assert place.becomes(handle, DriverState.ENDED)
+
+
+def test_a_zombie_is_dead_although_its_pid_is_still_there(place):
+    request = place.request()
+    code = (
+        "import sys\n"
+        "from streamops.launch import SubmitRequest\n"
+        "from streamops.launch.local import LocalLauncher\n"
+        f"print(LocalLauncher().submit({request!r}).process, flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout.readline()
+        (handle,) = place.launcher.find(request.token)
+        os.killpg(pid_of(handle), signal.SIGKILL)
+
+        assert place.becomes(handle, DriverState.ENDED)
+        assert read_stat(pid_of(handle)).state == "Z", "its parent has not collected it"
+        parent.stdin.close()
+
+
+def test_an_ended_child_leaves_no_zombie_in_the_supervisor(place):
+    handle = place.submit(SHORT)
+
+    assert place.becomes(handle, DriverState.ENDED)
+    assert eventually(lambda: place.state(handle) is DriverState.ENDED and read_stat(pid_of(handle)) is None)
+
+
+def reused(handle: DriverHandle, stranger: subprocess.Popen) -> DriverHandle:
+    """A handle whose pid now belongs to somebody who started later."""
+    return replace(handle, process=f"{stranger.pid}:{read_stat(stranger.pid).start_ticks - 1}")
+
+
+def test_a_reused_pid_is_not_taken_for_the_driver(place, stranger):
+    handle = reused(place.submit(SHORT), stranger)
+
+    assert place.state(handle) is DriverState.ENDED
+
+
+@pytest.mark.parametrize("verb", ["stop", "kill"])
+def test_a_reused_pid_is_never_signalled(place, stranger, verb):
+    handle = reused(place.submit(SHORT), stranger)
+
+    getattr(place.launcher, verb)(handle)
+
+    assert stranger.poll() is None
+    assert read_stat(stranger.pid).is_alive
+
+
+@pytest.mark.parametrize(
+    ("change", "evidence"),
+    [
+        pytest.param({"host": "another"}, "host another", id="another host: its pids mean nothing here"),
+        pytest.param({"boot_id": "0000"}, "booted again", id="another boot: all pids were given out anew"),
+        pytest.param({"pid_namespace": "pid:[1]"}, "pid namespace", id="another container on the same host"),
+    ],
+)
+class TestElsewhere:
+    """A driver that can't be seen from here."""
+
+    def test_it_is_unknown_and_not_dead(self, place, change, evidence):
+        status = place.launcher.poll(replace(place.submit(SHORT), **change))
+
+        assert status.state is DriverState.UNKNOWN
+        assert evidence in status.evidence
+
+    @pytest.mark.parametrize("verb", ["stop", "kill"])
+    def test_it_is_not_signalled(self, place, change, evidence, verb):
+        handle = place.submit()
+
+        with pytest.raises(LaunchError, match=evidence):
+            getattr(place.launcher, verb)(replace(handle, **change))
+        assert place.state(handle) is DriverState.RUNNING
+
+
+def test_a_handle_of_another_launcher_is_unknown_here(place):
+    status = place.launcher.poll(DriverHandle(launcher="yarn", process="application_1_0001"))
+
+    assert status.state is DriverState.UNKNOWN
+
+
+def test_a_process_with_an_odd_name_does_not_blind_the_launcher(place, tmp_path):
+    """A name may hold any bytes, spaces and parentheses included; one such process must not stop all supervision."""
+    odd = os.fsencode(tmp_path) + b"/) R \xff\xfe ("
+    shutil.copy("/bin/sleep", odd)
+    handle = place.submit()
+    with subprocess.Popen([odd, "60"]) as process:
+        try:
+            assert place.state(handle) is DriverState.RUNNING
+            assert read_stat(process.pid).is_alive
+            place.launcher.kill(handle)
+            assert place.becomes(handle, DriverState.ENDED)
+            assert place.launcher.find("nobody") == ()
+        finally:
+            process.kill()
+
+
+# Stop and kill
+
+
+def test_stop_asks(place):
+    handle = place.submit(LOYAL)
+
+    place.launcher.stop(handle)
+
+    assert place.becomes(handle, DriverState.ENDED)
+    assert "asked to stop" in place.log()
+
+
+def test_a_driver_may_be_deaf_to_stop_but_not_to_kill(place):
+    handle = place.submit(DEAF)
+
+    place.launcher.stop(handle)
+    still = place.state(handle)
+    place.launcher.kill(handle)
+
+    assert still is DriverState.RUNNING
+    assert place.becomes(handle, DriverState.ENDED)
+
+
+def test_kill_ends_the_whole_group_and_nobody_else(place, stranger):
+    other = place.submit(LOYAL)
+    handle = place.submit(WITH_CHILD)
+    assert eventually(lambda: len(live_group(pid_of(handle))) > 1)
+
+    place.launcher.kill(handle)
+
+    assert place.becomes(handle, DriverState.ENDED)
+    assert live_group(pid_of(handle)) == ()
+    assert place.state(other) is DriverState.RUNNING
+    assert stranger.poll() is None
+
+
+@pytest.mark.parametrize("verb", ["stop", "kill"])
+def test_signalling_a_driver_that_has_ended_does_nothing(place, verb):
+    handle = place.submit(SHORT)
+    assert place.becomes(handle, DriverState.ENDED)
+
+    getattr(place.launcher, verb)(handle)
+
+
+def test_a_handle_that_names_no_process_is_an_error_that_shows_it(place):
+    handle = replace(place.submit(SHORT), process="application_1_0001")
+
+    with pytest.raises(LaunchError, match="application_1_0001"):
+        place.launcher.poll(handle)
+    place.handles.clear()

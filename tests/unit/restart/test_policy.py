@@ -1,0 +1,178 @@
+"""When a failed stream is started again: a table, and the laws that no history may break."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamops.control.fold import MAX_FAILURES_KEPT, Failure, fold
+from streamops.control.records import Outcome
+from streamops.restart import RestartPolicy, RestartTiming, advise_restart
+from support.clock import START
+from support.records import a_claim, a_record, an_end
+from support.specs import seconds
+
+NOW, LATER, PARK = RestartTiming.NOW, RestartTiming.LATER, RestartTiming.PARK
+MOMENT = START
+DEFAULT = RestartPolicy()
+
+
+def failed(ago: float, *, with_progress: bool = False) -> Failure:
+    """A failure so many seconds ago; a negative number lies in the future."""
+    return Failure(
+        epoch=1, at=MOMENT - seconds(ago), outcome=Outcome.DIED, has_progressed=with_progress, error_classes=()
+    )
+
+
+def advice(*failures, policy=DEFAULT):
+    return advise_restart(failures, policy=policy, now=MOMENT)
+
+
+@pytest.mark.parametrize(
+    ("failures", "timing", "wait"),
+    [
+        pytest.param([], NOW, 0, id="nothing on record"),
+        pytest.param([failed(0, with_progress=True)], NOW, 0, id="it had committed batches: at once"),
+        pytest.param([failed(0)], LATER, 15, id="the first without a batch waits 15 s"),
+        pytest.param([failed(15)], NOW, 0, id="and those are over"),
+        pytest.param([failed(14)], LATER, 1, id="almost"),
+        pytest.param([failed(100), failed(0)], LATER, 30, id="the second in a row waits 30 s"),
+        pytest.param([failed(300), failed(200), failed(0)], LATER, 60, id="the third 60 s"),
+        pytest.param([failed(40), failed(30), failed(20), failed(10), failed(0)], LATER, 240, id="the fifth 240 s"),
+        pytest.param(
+            [failed(9), failed(5, with_progress=True), failed(0)], LATER, 15, id="a batch begins the count anew"
+        ),
+        pytest.param([failed(50)] * 6, PARK, 0, id="six in a row without a batch"),
+        pytest.param([failed(50, with_progress=True)] * 10, NOW, 0, id="ten in an hour, each with a batch: the budget"),
+        pytest.param([failed(50, with_progress=True)] * 11, PARK, 0, id="eleven in an hour: one more than the budget"),
+        pytest.param([failed(3600, with_progress=True)] * 50, NOW, 0, id="an hour ago is forgiven"),
+        pytest.param([failed(3599, with_progress=True)] * 11, PARK, 0, id="almost an hour ago is not"),
+        pytest.param([failed(-3600)], LATER, 15, id="a stamp from the future counts as now"),
+        pytest.param([failed(-86400, with_progress=True)] * 11, PARK, 0, id="for the budget too"),
+    ],
+)
+def test_when_to_start_again(failures, timing, wait):
+    given_advice = advice(*failures)
+
+    assert given_advice.timing is timing
+    assert given_advice.at == MOMENT + seconds(wait) or (timing is NOW and given_advice.at <= MOMENT)
+    assert given_advice.reason
+
+
+def test_the_ceiling_holds():
+    patient = RestartPolicy(thrash_limit=50, budget_per_hour=50)
+
+    assert advice(*[failed(0)] * 30, policy=patient).at == MOMENT + patient.max_delay
+
+
+def test_a_hundred_failures_do_not_overflow():
+    patient = RestartPolicy(thrash_limit=1000, budget_per_hour=99, max_delay=timedelta(days=365))
+
+    assert advice(*[failed(7200)] * 100, policy=patient).at <= MOMENT + patient.max_delay
+
+
+def test_without_a_budget_the_first_failure_parks():
+    assert advice(failed(0), policy=RestartPolicy(budget_per_hour=0)).timing is PARK
+
+
+def test_advice_says_what_is_left():
+    assert advice(failed(0), failed(0)).budget_left == DEFAULT.budget_per_hour - 2
+
+
+def test_a_budget_beyond_what_the_log_remembers_still_parks():
+    """The log keeps a hundred failures: a larger budget could never be spent, so it must not be had."""
+    limit = MAX_FAILURES_KEPT + 50
+    try:
+        policy = RestartPolicy(budget_per_hour=limit, thrash_limit=10 * limit)
+    except ValueError:
+        return
+    bodies = [body for epoch in range(1, limit + 2) for body in (a_claim(epoch), an_end(epoch))]
+    state = fold([a_record(body, number, at=MOMENT) for number, body in enumerate(bodies)])
+
+    assert advise_restart(state.failures, policy=policy, now=MOMENT).timing is PARK
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"budget_per_hour": -1},
+        {"thrash_limit": -1},
+        {"initial_delay": seconds(-1)},
+        {"initial_delay": seconds(10), "max_delay": seconds(9)},
+    ],
+    ids=str,
+)
+def test_a_policy_that_makes_no_sense_cannot_be_built(wrong):
+    with pytest.raises(ValueError):
+        RestartPolicy(**wrong)
+
+
+# Laws
+
+delays = st.integers(0, 7 * 86400).map(seconds)
+policies = st.builds(
+    lambda budget, limit, first, second: RestartPolicy(
+        budget_per_hour=budget, thrash_limit=limit, initial_delay=min(first, second), max_delay=max(first, second)
+    ),
+    st.integers(0, 20),
+    st.integers(0, 20),
+    delays,
+    delays,
+)
+histories = st.lists(
+    st.builds(failed, st.integers(-100_000, 100_000), with_progress=st.booleans()), max_size=MAX_FAILURES_KEPT
+).map(lambda failures: sorted(failures, key=lambda failure: failure.at))
+
+
+def fruitless(failures):
+    count = 0
+    for failure in reversed(failures):
+        if failure.has_progressed:
+            break
+        count += 1
+    return count
+
+
+@given(histories, policies)
+def test_no_wait_exceeds_the_ceiling(failures, policy):
+    assert advice(*failures, policy=policy).at <= MOMENT + policy.max_delay
+
+
+@given(histories, policies)
+def test_a_stream_is_parked_exactly_when_its_budget_or_its_limit_is_passed(failures, policy):
+    recent = [failure for failure in failures if failure.at > MOMENT - timedelta(hours=1)]
+    is_over = len(recent) > policy.budget_per_hour or fruitless(failures) > policy.thrash_limit
+
+    assert (advice(*failures, policy=policy).timing is PARK) == is_over
+
+
+@given(histories, policies)
+def test_a_wait_lies_in_the_future_and_nothing_else_does(failures, policy):
+    given_advice = advice(*failures, policy=policy)
+
+    assert (given_advice.timing is LATER) == (given_advice.at > MOMENT)
+
+
+@given(histories, policies)
+def test_a_stamp_from_the_future_counts_as_now(failures, policy):
+    corrected = [
+        Failure(
+            epoch=failure.epoch,
+            at=min(failure.at, MOMENT),
+            outcome=failure.outcome,
+            has_progressed=failure.has_progressed,
+            error_classes=(),
+        )
+        for failure in failures
+    ]
+
+    assert advice(*failures, policy=policy) == advice(*corrected, policy=policy)
+
+
+@given(histories, policies, st.integers(0, 200_000))
+def test_waiting_never_makes_it_worse(failures, policy, later):
+    rank = (PARK, LATER, NOW)
+    now = advice(*failures, policy=policy).timing
+    then = advise_restart(failures, policy=policy, now=MOMENT + seconds(100_000 + later)).timing
+
+    assert rank.index(then) >= rank.index(now)
