@@ -4,6 +4,7 @@ It takes one small step at a time, so that a test can put anything between any t
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 from uuid import UUID, uuid5
 
@@ -124,10 +125,8 @@ class SimulatedDriver:
             text=text,
             batch=self._report.state().batch,
         )
-        try:
+        with suppress(StorageError):
             self._lease.leave(record)
-        except StorageError:
-            pass
         self._on_end(self.process)
 
     def _begin(self) -> None:

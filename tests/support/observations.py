@@ -85,14 +85,13 @@ def observed(
     conflicts: tuple[str, ...] = (),
     now: datetime = NOW,
 ) -> Observation:
-    """One look; the checkpoint is read only when no epoch is open, and is new unless told otherwise."""
-    if not epochs and checkpoint is None:
-        checkpoint = a_checkpoint(query_id=None)
+    """One look; the checkpoint is read only when no submitted driver may live, and is new unless told otherwise."""
+    is_read = not any(facts.status for facts in epochs)
     return Observation(
         now=now,
         state=state,
         epochs=epochs,
-        checkpoint=None if epochs else checkpoint,
+        checkpoint=(checkpoint or a_checkpoint(query_id=None)) if is_read else None,
         companions=companions,
         registry_conflicts=conflicts,
     )

@@ -6,7 +6,9 @@ METADATA = "metadata"
 OFFSETS = "offsets"
 COMMITS = "commits"
 
-_JAVA_LONG = re.compile(r"^[+-]?\d{1,19}$")
+_JAVA_LONG = re.compile(r"^[+-]?\d{1,40}$", re.ASCII)
+_MIN_LONG = -(2**63)
+_NO_LONG = 2**63
 
 
 def batch_id(name: str) -> int | None:
@@ -14,4 +16,5 @@ def batch_id(name: str) -> int | None:
 
     Spark takes whatever Java's Long.parse accepts (HDFSMetadataLog, 3.5 to 4.3), odd spellings included.
     """
-    return int(name) if _JAVA_LONG.match(name) else None
+    number = int(name) if _JAVA_LONG.match(name) else _NO_LONG
+    return number if _MIN_LONG <= number < -_MIN_LONG else None

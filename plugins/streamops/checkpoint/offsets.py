@@ -56,7 +56,10 @@ def _planned_at(header: str, *, address: str) -> datetime | None:
         raise CheckpointError(f"{address} line 2: the header is not a JSON object: {error}") from error
     if not isinstance(milliseconds, int):
         return None
-    return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=milliseconds)
+    try:
+        return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return None
 
 
 def _source(text: str, *, line: int, address: str) -> str | None:

@@ -60,7 +60,7 @@ def read_checkpoint(storage: ReadableStorage, address: str) -> CheckpointFacts:
     offset_ids = _batch_ids(storage, join(address, OFFSETS))
     last_offset = max(offset_ids, default=-1)
     reader = _Reader(storage, address)
-    query_id = reader.read(METADATA, _query_id)
+    query_id = reader.read(METADATA, _query_id, is_listed=False)
     newest = reader.read_offsets(last_offset) if last_offset >= 0 else None
     if last_offset > 0 and last_offset - 1 in offset_ids:
         reader.read_offsets(last_offset - 1)
@@ -85,11 +85,13 @@ class _Reader:
         self._address = address
         self.broken: list[BrokenFile] = []
 
-    def read(self, file: str, parse: Callable[[bytes, str], T]) -> T | None:
-        """The parsed file; None when it is not there or broken."""
+    def read(self, file: str, parse: Callable[[bytes, str], T], *, is_listed: bool = True) -> T | None:
+        """The parsed file; None when it is broken, or not there although Spark would look for it under this name."""
         try:
             return parse(self._storage.read(join(self._address, file)), file)
         except ObjectNotFoundError:
+            if is_listed:
+                self.broken.append(BrokenFile(file=file, reason="a batch is listed, but not under this, its own name"))
             return None
         except (CheckpointError, ObjectTooLargeError) as error:
             self.broken.append(BrokenFile(file=file, reason=str(error)))

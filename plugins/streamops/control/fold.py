@@ -34,7 +34,8 @@ from streamops.control.records import (
 FAILURES = frozenset({Outcome.FAILED, Outcome.DIED, Outcome.KILLED, Outcome.LAUNCH_FAILED, Outcome.FINISHED})
 """Ends that count as a failure of a live stream. Even a clean end does: a live query is not meant to end by itself."""
 
-MAX_FAILURES_KEPT = 100
+MAX_FAILURES_KEPT = 1000
+"""Enough for any budget an hour; the rest is in the log for whoever asks."""
 
 
 class Desire(StrEnum):

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import takewhile
 
-from streamops.control.fold import Failure
+from streamops.control.fold import MAX_FAILURES_KEPT, Failure
 
 BUDGET_WINDOW = timedelta(hours=1)
 
@@ -25,8 +25,8 @@ class RestartPolicy:
     """Ceiling of the wait."""
 
     def __post_init__(self) -> None:
-        if self.budget_per_hour < 0 or self.thrash_limit < 0:
-            raise ValueError("budget_per_hour and thrash_limit count restarts: 0 or more")
+        if not all(0 <= limit < MAX_FAILURES_KEPT for limit in (self.budget_per_hour, self.thrash_limit)):
+            raise ValueError(f"budget_per_hour and thrash_limit count restarts: 0 to {MAX_FAILURES_KEPT - 1}")
         if not timedelta(0) <= self.initial_delay <= self.max_delay:
             raise ValueError("initial_delay must lie between 0 and max_delay")
 
@@ -77,7 +77,7 @@ def advise_restart(failures: Sequence[Failure], *, policy: RestartPolicy, now: d
 
 
 def _delay(fruitless: int, policy: RestartPolicy) -> timedelta:
-    # Capped before the power is taken: the log keeps up to a hundred failures, and 2**99 seconds is no timedelta.
+    # Capped before the power is taken: the log keeps up to a thousand failures, and 2**999 seconds is no timedelta.
     doublings = min(fruitless - 1, 20)
     return min(policy.initial_delay * float(2**doublings), policy.max_delay)
 

@@ -126,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     console, project = Console(stderr=True), find_project(Path.cwd())
     root = SandboxLayout.of_project(project).root
     # Patience without end: what is measured is the supervisor, and a parked stream ends the run.
-    generous = {"STREAMOPS_RESTARTS_PER_HOUR": "1000", "STREAMOPS_THRASH_LIMIT": "1000", "STREAMOPS_MAX_DELAY": "15s"}
+    generous = {"STREAMOPS_RESTARTS_PER_HOUR": "999", "STREAMOPS_THRASH_LIMIT": "999", "STREAMOPS_MAX_DELAY": "15s"}
     os.environ.update(generous)
     layout = SandboxLayout(project=project, root=root / "chaos")
     sandbox = Sandbox(layout, narrator=StderrNarrator(), inherited=os.environ)

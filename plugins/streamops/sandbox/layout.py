@@ -10,6 +10,9 @@ from streamops.errors import SandboxError
 PROJECT_VARIABLE = "STREAMOPS_PROJECT"
 """Names the project folder where the working directory does not lie in it."""
 
+ROOT_VARIABLE = "STREAMOPS_SANDBOX"
+"""Names another folder for the sandbox, an absolute one: several may stand side by side."""
+
 PROJECT_MARK = "pyproject.toml"
 SANDBOX_FOLDER = ".sandbox"
 
@@ -31,9 +34,9 @@ class SandboxLayout:
 
     @classmethod
     def of_project(cls, project: Path) -> "SandboxLayout":
-        """The usual sandbox of a project: `.sandbox` in its folder."""
+        """The sandbox of a project: `.sandbox` in its folder unless the environment names another."""
         folder = project.resolve()
-        return cls(project=folder, root=folder / SANDBOX_FOLDER)
+        return cls(project=folder, root=Path(os.environ.get(ROOT_VARIABLE) or folder / SANDBOX_FOLDER))
 
     @property
     def state(self) -> Path:

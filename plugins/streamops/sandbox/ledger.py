@@ -1,7 +1,6 @@
 """The account at the end: what was sent against what lies in the Delta tables, record by record."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from streamops.sandbox.orders import OrdersState
 
@@ -33,9 +32,9 @@ class Ledger:
 
 def take_ledger(state: OrdersState, *, table: str, dead_letters: str) -> Ledger:
     """Read both tables with delta-rs, which shares no code with the writer, and compare."""
-    numbers = _column(table, "order_id")
+    numbers = [number for (number,) in _rows(table, "order_id")]
     different = set(numbers)
-    positions = list(zip(_column(dead_letters, "partition"), _column(dead_letters, "offset"), strict=True))
+    positions = _rows(dead_letters, "partition", "offset")
     repeated_letters = len(positions) - len(set(positions))
     return Ledger(
         sent=state.sent,
@@ -47,11 +46,13 @@ def take_ledger(state: OrdersState, *, table: str, dead_letters: str) -> Ledger:
     )
 
 
-def _column(table: str, name: str) -> list[int]:
+def _rows(table: str, *columns: str) -> list[tuple[int, ...]]:
+    """The columns of all rows in one version of a table; none before its first commit."""
     from deltalake import DeltaTable
+    from deltalake.exceptions import TableNotFoundError
 
-    path = table.removeprefix("file://")
-    if not (Path(path) / "_delta_log").is_dir():
+    try:
+        found = DeltaTable(table.removeprefix("file://")).to_pyarrow_table(columns=list(columns))
+    except TableNotFoundError:
         return []
-    values: list[int] = DeltaTable(path).to_pyarrow_table(columns=[name])[name].to_pylist()
-    return values
+    return list(zip(*(found[column].to_pylist() for column in columns), strict=True))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from streamops.control.records import DriverHandle
 from streamops.errors import LaunchError
 from streamops.launch import DriverState, SubmitRequest

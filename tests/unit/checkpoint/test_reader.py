@@ -1,6 +1,7 @@
 """One look at a checkpoint: what counts, what is read, and what a reader says about files it could not read."""
 
 import pytest
+
 from streamops.checkpoint import read_checkpoint
 from streamops.checkpoint.layout import batch_id
 from streamops.errors import ObjectNotFoundError, StorageError

@@ -19,7 +19,7 @@ from streamops.control.records import (
 )
 from streamops.errors import ControlLogError, ObjectNotFoundError, StorageError
 from streamops.storage.memory import MemoryStorage
-from support.records import a_claim, a_record, a_submit, an_end, token_of
+from support.records import a_claim, a_record, a_submit, an_end
 from support.storage import SwitchableStorage
 
 CONTROL = "memory://orders.streamops"
@@ -45,7 +45,7 @@ class Log:
     def put(self, number, record):
         self.storage.write(record_address(CONTROL, number), encode_record(record))
 
-    def watch(self, token=token_of(1)):
+    def watch(self, token="token-1"):
         return ClaimWatch(self.storage, CONTROL, number=CLAIM_AT, token=token)
 
 

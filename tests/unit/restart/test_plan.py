@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.control.records import Position
 from streamops.restart import Safety, SinkGuarantee, plan_restart

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamops.control.fold import MAX_FAILURES_KEPT, Failure, fold
 from streamops.control.records import Outcome
 from streamops.restart import RestartPolicy, RestartTiming, advise_restart
@@ -93,17 +94,18 @@ def test_a_budget_beyond_what_the_log_remembers_still_parks():
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "says"),
     [
-        {"budget_per_hour": -1},
-        {"thrash_limit": -1},
-        {"initial_delay": seconds(-1)},
-        {"initial_delay": seconds(10), "max_delay": seconds(9)},
+        pytest.param({"budget_per_hour": -1}, "budget_per_hour", id="a negative budget"),
+        pytest.param({"thrash_limit": -1}, "thrash_limit", id="a negative limit"),
+        pytest.param({"initial_delay": seconds(-1)}, "initial_delay", id="a negative wait"),
+        pytest.param(
+            {"initial_delay": seconds(10), "max_delay": seconds(9)}, "max_delay", id="a first wait above the ceiling"
+        ),
     ],
-    ids=str,
 )
-def test_a_policy_that_makes_no_sense_cannot_be_built(wrong):
-    with pytest.raises(ValueError):
+def test_a_policy_that_makes_no_sense_cannot_be_built(wrong, says):
+    with pytest.raises(ValueError, match=says):
         RestartPolicy(**wrong)
 
 
