@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,6 @@ from streamops.launch import DriverState  # noqa: E402
 from streamops.launch.local import LocalLauncher  # noqa: E402
 from streamops.settings import load_settings  # noqa: E402
 from streamops.spec import StreamSpec  # noqa: E402
-from streamops.storage import join  # noqa: E402
 from streamops.storage.local import LocalStorage  # noqa: E402
 from streamops.supervisor import Supervisor  # noqa: E402
 from streamops.supervisor.requests import Requests  # noqa: E402
@@ -167,7 +167,9 @@ class Eyes:
         self.storage = SwitchableStorage(LocalStorage())
         self.looks = 0
         """Listings of a control log: each look makes exactly one."""
-        self.on_look = lambda: None
+        self.calls = 0
+        """Of any kind: a look that fails at its first call counts here only."""
+        self.on_look: Callable[[str], None] = lambda checkpoint: None
 
     def __call__(self, address: str) -> InterruptibleStorage:
         return InterruptibleStorage(self.storage, lambda moment: self._tick(moment, address))
@@ -177,10 +179,16 @@ class Eyes:
         wanted = self.looks + times
         return eventually(lambda: self.looks >= wanted, within=60)
 
+    def have_asked(self, times: int) -> bool:
+        """Wait until that many more calls were made."""
+        wanted = self.calls + times
+        return eventually(lambda: self.calls >= wanted, within=60)
+
     def _tick(self, moment: str, checkpoint: str) -> None:
+        self.calls += 1
         if moment == f"before list {log_folder(control_folder(checkpoint))}":
             self.looks += 1
-            self.on_look()
+            self.on_look(checkpoint)
 
 
 @pytest.fixture
@@ -188,6 +196,3 @@ def eyes(monkeypatch):
     eyes = Eyes()
     monkeypatch.setattr(wiring, "storage_for", eyes)
     return eyes
-
-
-__all__ = ["join"]

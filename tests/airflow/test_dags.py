@@ -1,8 +1,11 @@
 """The DAGs that Airflow sees, parsed and serialized as Airflow does it."""
 
+from pathlib import Path
+
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk.definitions.context import _AIRFLOW_PARSING_CONTEXT_DAG_ID
+from airflow.sdk.exceptions import AirflowFailException
 from airflow.serialization.serialized_objects import DagSerialization
 
 from streamops.airflow.dag_factory import CONFIG_ERRORS_DAG, build_dags
@@ -10,18 +13,192 @@ from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
 from streamops.errors import SettingsError
 from support.settings import a_declared_stream, a_project
 
-from pathlib import Path
-
 ROOT = Path(__file__).parents[2]
 ORDERS = "stream__orders_to_delta"
 
 
-@pytest.fixture(scope="module")
-def dag_bag():
-    """The repository's DAG folder with the repository's settings."""
-    with pytest.MonkeyPatch.context() as patch, pytest.warns(DeprecationWarning, match="GitWildMatch") as _:
-        patch.setenv("STREAMOPS_CONFIG", str(ROOT / "config" / "streams.yaml"))
-        import warnings
-
-        warnings.warn("GitWildMatch", DeprecationWarning, stackover=1)
+def dag_bag(config: Path) -> DagBag:
+    """The repository's DAG folder, with these settings."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STREAMOPS_CONFIG", str(config))
         return DagBag(str(ROOT / "dags"))
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    """What a fresh clone gives."""
+    return dag_bag(ROOT / "config" / "streams.yaml")
+
+
+@pytest.fixture
+def orders(shipped):
+    return shipped.dags[ORDERS]
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project with two streams, both fine."""
+    project = a_project(tmp_path)
+    project.load(streams={name: a_declared_stream(name) for name in ("orders", "clicks")})
+    return project
+
+
+@pytest.fixture
+def asked_for(monkeypatch):
+    """What a worker does before it parses: it names the DAG whose task it runs."""
+    return lambda dag_id: monkeypatch.setenv(_AIRFLOW_PARSING_CONTEXT_DAG_ID, dag_id)
+
+
+def ids(config: Path) -> list[str]:
+    return [dag.dag_id for dag in build_dags(str(config))]
+
+
+def with_a_bad_stream(project):
+    bad = a_declared_stream("clicks", job="jobs/gone.py")
+    project.load(streams={"orders": a_declared_stream("orders"), "clicks": bad})
+
+
+# The shipped folder
+
+
+def test_the_shipped_dags_import_without_errors(shipped):
+    assert shipped.import_errors == {}
+    assert set(shipped.dags) == {ORDERS}
+
+
+def test_a_stream_is_released_before_it_is_supervised(orders):
+    first, second = orders.topological_sort()
+
+    assert (first.task_id, second.task_id) == ("await_release", "supervise")
+    assert isinstance(first, AwaitReleaseOperator)
+    assert isinstance(second, StreamOperator)
+    assert second.upstream_task_ids == {"await_release"}
+
+
+def test_one_run_follows_the_other_and_never_two_at_once(orders):
+    assert orders.schedule == "@continuous"
+    assert orders.max_active_runs == 1
+    assert orders.catchup is False
+
+
+def test_only_scheduled_runs_are_allowed(orders):
+    """A manual run would queue for ever behind the one that lives."""
+    assert orders.allowed_run_types == {"scheduled"}
+
+
+def test_a_new_stream_is_supervised_at_once(orders):
+    """A paused DAG restarts nothing, and new DAGs are paused unless told otherwise."""
+    assert orders.is_paused_upon_creation is False
+
+
+def test_the_dag_survives_the_way_through_the_database(orders):
+    back = DagSerialization.from_dict(DagSerialization.to_dict(orders))
+
+    assert back.dag_id == ORDERS
+    assert back.task_ids == ["await_release", "supervise"]
+    assert back.get_task("supervise").upstream_task_ids == {"await_release"}
+    assert back.max_active_runs == 1
+    assert back.is_paused_upon_creation is False
+    assert back.allowed_run_types == {"scheduled"}
+
+
+# The factory
+
+
+def test_every_stream_gets_a_dag_of_its_own(project):
+    assert sorted(ids(project.file)) == ["stream__clicks", "stream__orders"]
+
+
+def test_a_bad_stream_leaves_the_others_and_shows_itself(project):
+    with_a_bad_stream(project)
+
+    orders, errors = build_dags(str(project.file))
+
+    assert orders.dag_id == "stream__orders"
+    assert errors.dag_id == CONFIG_ERRORS_DAG
+    assert errors.is_paused_upon_creation is False
+    assert "clicks" in errors.doc_md
+    assert "jobs/gone.py" in errors.doc_md
+
+
+def test_the_dag_of_problems_fails_with_the_problems(project):
+    with_a_bad_stream(project)
+    *_, errors = build_dags(str(project.file))
+
+    with pytest.raises(AirflowFailException, match=r"jobs/gone\.py"):
+        errors.get_task("report").python_callable()
+
+
+def test_the_dag_of_problems_survives_the_way_through_the_database(project):
+    with_a_bad_stream(project)
+    *_, errors = build_dags(str(project.file))
+
+    back = DagSerialization.from_dict(DagSerialization.to_dict(errors))
+
+    assert back.task_ids == ["report"]
+    assert "jobs/gone.py" in back.doc_md
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("streams: [", id="no YAML"),
+        pytest.param("streams: {}", id="no state_root"),
+        pytest.param("state_root: s3://bucket/state\nstreams: {}", id="state in a place that is not supported"),
+    ],
+)
+def test_a_file_that_is_wrong_as_a_whole_raises(project, text):
+    """Airflow shows an import error and keeps the DAGs that it knows; no DAG at all would look like a decision."""
+    project.file.write_text(text)
+
+    with pytest.raises(SettingsError, match="streams.yaml"):
+        ids(project.file)
+
+
+def test_a_file_that_is_gone_is_an_import_error_of_the_dag_file(project):
+    project.file.unlink()
+
+    bag = dag_bag(project.file)
+
+    assert bag.dags == {}
+    ((file, error),) = bag.import_errors.items()
+    assert file.endswith("streams.py")
+    assert "SettingsError" in error
+    assert "streams.yaml" in error
+
+
+def test_when_every_stream_is_wrong_the_import_error_names_each(project):
+    bad = {name: a_declared_stream(name, job=f"jobs/{name}_gone.py") for name in ("orders", "clicks")}
+    project.load(streams=bad)
+
+    with pytest.raises(SettingsError, match=r"(?s)clicks_gone\.py.*orders_gone\.py"):
+        ids(project.file)
+
+
+def test_no_streams_are_no_dags(project):
+    project.load(streams={})
+
+    assert ids(project.file) == []
+
+
+# In a worker
+
+
+def test_a_worker_gets_only_the_dag_that_it_runs(project, asked_for):
+    asked_for("stream__clicks")
+
+    assert ids(project.file) == ["stream__clicks"]
+
+
+def test_a_worker_of_the_problems_gets_only_these(project, asked_for):
+    with_a_bad_stream(project)
+    asked_for(CONFIG_ERRORS_DAG)
+
+    assert ids(project.file) == [CONFIG_ERRORS_DAG]
+
+
+def test_a_worker_of_a_stream_is_not_bothered_with_the_problems_of_another(project, asked_for):
+    with_a_bad_stream(project)
+    asked_for("stream__orders")
+
+    assert ids(project.file) == ["stream__orders"]

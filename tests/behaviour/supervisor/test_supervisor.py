@@ -703,6 +703,37 @@ def test_a_batch_in_flight_is_run_again_as_the_sink_allows(tmp_path, guarantee, 
     assert decision.action is expected
 
 
+def test_the_submit_rests_on_the_checkpoint_as_the_last_driver_left_it_not_as_it_was_at_the_claim(tmp_path):
+    """The orphan begins a batch between the next claim and its own end: to run it again is for a person to accept."""
+
+    class Crash(BaseException):
+        pass
+
+    def crash(moment):
+        if moment == "after submit":
+            raise Crash
+
+    def begin_a_batch(moment):
+        if moment == "before kill":
+            world.driver.work()
+
+    world = World(tmp_path, spec=a_stream(guarantee=SinkGuarantee.EXACTLY_ONCE_OR_NOTHING))
+    with pytest.raises(Crash):
+        world.supervisor(tick=crash).settle()
+    world.driver.beat()
+    for _ in range(4):
+        world.driver.work()
+    other = world.supervisor(tick=begin_a_batch)
+    other.settle()
+    world.clock.advance(TIMINGS.claim)
+    other.settle()
+    world.run(seconds(120), other)
+
+    batches = [batch for _, batch in world.writes]
+    assert world.state.newest.number >= 2
+    assert len(batches) == len(set(batches)), "a batch was run again without anybody's consent"
+
+
 def test_a_start_that_could_only_fail_is_parked_with_the_file(world):
     supervisor = a_running_stream(world)
     last = max(int(name) for name in world.storage.list(join(world.spec.checkpoint, "offsets")))

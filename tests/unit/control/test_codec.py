@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamops.control.codec import decode, decode_record, encode, encode_record
@@ -33,6 +33,7 @@ def changed(record, **changes):
 
 @pytest.mark.parametrize("kind", BODIES, ids=[kind.kind for kind in BODIES])
 def test_every_kind_of_record_survives_the_file(kind):
+    @settings(max_examples=25)
     @given(records_of(BODIES[kind]))
     def holds(record):
         assert decode_record(encode_record(record), address=ADDRESS) == record
@@ -44,6 +45,7 @@ def test_the_strategies_draw_every_kind_that_there_is():
     assert {kind.kind for kind in BODIES} == set(KNOWN_BODIES)
 
 
+@settings(max_examples=50)
 @given(records_of(bodies))
 def test_a_record_is_one_line_of_json(record):
     content = encode_record(record)
@@ -135,6 +137,7 @@ def test_no_bytes_do_anything_worse_than_that(content):
         decode_record(content, address=ADDRESS)
 
 
+@settings(max_examples=50)
 @given(records_of(bodies), st.data())
 def test_a_record_that_was_cut_anywhere_is_broken(record, data):
     content = encode_record(record)

@@ -132,7 +132,7 @@ def test_the_error_that_spark_would_show_is_named(facts, error):
         (SinkGuarantee.AT_LEAST_ONCE, {SAFE, IF_IDEMPOTENT}),
         (SinkGuarantee.EXACTLY_ONCE_OR_NOTHING, {SAFE}),
     ],
-    ids=str,
+    ids=["idempotent", "at-least-once", "exactly-once"],
 )
 def test_what_a_sink_accepts_without_a_person(guarantee, accepted):
     assert {safety for safety in Safety if guarantee.accepts(safety)} == accepted

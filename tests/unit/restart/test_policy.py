@@ -66,10 +66,12 @@ def test_the_ceiling_holds():
     assert advice(*[failed(0)] * 30, policy=patient).at == MOMENT + patient.max_delay
 
 
-def test_a_hundred_failures_do_not_overflow():
-    patient = RestartPolicy(thrash_limit=1000, budget_per_hour=99, max_delay=timedelta(days=365))
+@pytest.mark.parametrize("count", [100, MAX_FAILURES_KEPT])
+def test_hundreds_of_failures_do_not_overflow(count):
+    most = MAX_FAILURES_KEPT - 1
+    patient = RestartPolicy(thrash_limit=most, budget_per_hour=most, max_delay=timedelta(days=365))
 
-    assert advice(*[failed(7200)] * 100, policy=patient).at <= MOMENT + patient.max_delay
+    assert advice(*[failed(7200)] * count, policy=patient).at <= MOMENT + patient.max_delay
 
 
 def test_without_a_budget_the_first_failure_parks():
@@ -80,14 +82,11 @@ def test_advice_says_what_is_left():
     assert advice(failed(0), failed(0)).budget_left == DEFAULT.budget_per_hour - 2
 
 
-def test_a_budget_beyond_what_the_log_remembers_still_parks():
-    """The log keeps a hundred failures: a larger budget could never be spent, so it must not be had."""
-    limit = MAX_FAILURES_KEPT + 50
-    try:
-        policy = RestartPolicy(budget_per_hour=limit, thrash_limit=10 * limit)
-    except ValueError:
-        return
-    bodies = [body for epoch in range(1, limit + 2) for body in (a_claim(epoch), an_end(epoch))]
+def test_the_largest_budget_can_still_be_spent():
+    """The log keeps the newest failures only: a budget beyond them would never park."""
+    most = MAX_FAILURES_KEPT - 1
+    policy = RestartPolicy(budget_per_hour=most, thrash_limit=most)
+    bodies = [body for epoch in range(1, most + 3) for body in (a_claim(epoch), an_end(epoch))]
     state = fold([a_record(body, number, at=MOMENT) for number, body in enumerate(bodies)])
 
     assert advise_restart(state.failures, policy=policy, now=MOMENT).timing is PARK
@@ -98,6 +97,7 @@ def test_a_budget_beyond_what_the_log_remembers_still_parks():
     [
         pytest.param({"budget_per_hour": -1}, "budget_per_hour", id="a negative budget"),
         pytest.param({"thrash_limit": -1}, "thrash_limit", id="a negative limit"),
+        pytest.param({"budget_per_hour": MAX_FAILURES_KEPT}, "budget_per_hour", id="a budget that can't be spent"),
         pytest.param({"initial_delay": seconds(-1)}, "initial_delay", id="a negative wait"),
         pytest.param(
             {"initial_delay": seconds(10), "max_delay": seconds(9)}, "max_delay", id="a first wait above the ceiling"
@@ -121,9 +121,9 @@ policies = st.builds(
     delays,
     delays,
 )
-histories = st.lists(
-    st.builds(failed, st.integers(-100_000, 100_000), with_progress=st.booleans()), max_size=MAX_FAILURES_KEPT
-).map(lambda failures: sorted(failures, key=lambda failure: failure.at))
+histories = st.lists(st.builds(failed, st.integers(-100_000, 100_000), with_progress=st.booleans()), max_size=100).map(
+    lambda failures: sorted(failures, key=lambda failure: failure.at)
+)
 
 
 def fruitless(failures):
