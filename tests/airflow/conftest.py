@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,6 +30,7 @@ os.environ.update(
     AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{_HOME / 'airflow.db'}",
     AIRFLOW__API_AUTH__JWT_SECRET="only for tests, and long enough to be taken",
     AIRFLOW__LOGGING__LOGGING_LEVEL="WARNING",
+    AIRFLOW__LOGGING__NAMESPACE_LEVELS="airflow.task.operators.streamops=INFO",
 )
 
 from streamops.airflow import wiring  # noqa: E402
@@ -158,6 +160,30 @@ def place(tmp_path):
         handles = []
     for handle in handles:
         place.launcher.kill(handle)
+
+
+class TaskLog:
+    """What tasks have logged, as level and text."""
+
+    def __init__(self, entries: list) -> None:
+        self._entries = entries
+
+    @property
+    def text(self) -> str:
+        return "\n".join(text for _, text in self._all())
+
+    @property
+    def warnings(self) -> str:
+        return "\n".join(text for level, text in self._all() if level == "warning")
+
+    def _all(self) -> list[tuple[str, str]]:
+        return [(entry["log_level"], entry["event"] % entry.get("positional_args", ())) for entry in self._entries]
+
+
+@pytest.fixture
+def task_log():
+    with structlog.testing.capture_logs() as entries:
+        yield TaskLog(entries)
 
 
 class Eyes:

@@ -1,7 +1,6 @@
 """Where the Spark master may come from: an Airflow connection of type `spark`."""
 
 import json
-import logging
 
 import pytest
 from airflow.sdk.exceptions import TaskDeferred
@@ -29,13 +28,6 @@ def connection(monkeypatch):
 def place(place):
     place.declare(launch={"connection": "cluster", "queue": "declared"})
     return place
-
-
-@pytest.fixture
-def task_log(caplog, monkeypatch):
-    monkeypatch.setattr(logging.getLogger("airflow.task"), "propagate", True)
-    caplog.set_level(logging.INFO, logger="airflow.task.operators")
-    return caplog
 
 
 def a_spark_connection(host: str = "spark://head", port: int | None = 7077, **extras: str) -> dict:
@@ -146,15 +138,14 @@ def test_a_wrong_connection_is_slept_on_with_a_warning_and_nothing_is_started(
     supervise(place)
 
     assert place.kinds == []
-    assert message in task_log.text
-    assert any(record.levelno == logging.WARNING for record in task_log.records)
+    assert message in task_log.warnings
 
 
 def test_an_unknown_connection_is_slept_on_and_never_means_yarn(place, task_log):
     supervise(place)
 
     assert place.kinds == []
-    assert "cluster" in task_log.text
+    assert "cluster" in task_log.warnings
 
 
 def test_the_stream_starts_once_the_connection_is_there(place, connection):

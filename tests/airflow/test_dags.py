@@ -151,7 +151,7 @@ def test_a_file_that_is_wrong_as_a_whole_raises(project, text):
     """Airflow shows an import error and keeps the DAGs that it knows; no DAG at all would look like a decision."""
     project.file.write_text(text)
 
-    with pytest.raises(SettingsError, match="streams.yaml"):
+    with pytest.raises(SettingsError, match=r"streams\.yaml"):
         ids(project.file)
 
 

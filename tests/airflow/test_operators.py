@@ -1,6 +1,5 @@
 """The operators, slice by slice, as a worker runs them: real control log, real processes, no Airflow database."""
 
-import logging
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -62,14 +61,6 @@ def deferral(act, *arguments) -> TaskDeferred:
 @pytest.fixture
 def task(place):
     return Task(place)
-
-
-@pytest.fixture
-def task_log(caplog, monkeypatch):
-    """What the task logs."""
-    monkeypatch.setattr(logging.getLogger("airflow.task"), "propagate", True)
-    caplog.set_level(logging.INFO, logger="airflow.task.operators")
-    return caplog
 
 
 def beat(place, *, sequence: int = 1) -> None:
@@ -268,8 +259,8 @@ def test_settings_that_are_wrong_are_slept_on(place, task, task_log):
     place.project.file.write_text("streams: [")
 
     assert deferral(operator.execute, {}).method_name == "resume"
-    assert "can't be supervised now" in task_log.text
-    assert "streams.yaml" in task_log.text
+    assert "can't be supervised now" in task_log.warnings
+    assert "streams.yaml" in task_log.warnings
 
 
 def test_a_stream_that_has_left_the_settings_is_slept_on(place, task):
@@ -385,7 +376,7 @@ def test_a_parked_stream_is_waited_for(place, task, task_log):
 
     assert deferred.trigger.wake_for == "release"
     assert deferred.timeout is None
-    assert "streamops release orders --reason" in task_log.text
+    assert "streamops release orders --reason" in task_log.warnings
 
 
 def test_a_released_stream_is_let_through(place, task):

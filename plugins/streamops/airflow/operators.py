@@ -74,8 +74,14 @@ class StreamOperator(BaseOperator):
             return
         for facts in look.observation.epochs:
             if facts.epoch.number == decision.epoch and facts.epoch.submission:
-                path = facts.epoch.submission.handle.log
-                self.log.info("last %d lines of %s:\n%s", LOG_LINES, path, "\n".join(tail(path, LOG_LINES)))
+                self._show_log(facts.epoch.submission.handle.log)
+
+    def _show_log(self, path: str) -> None:
+        try:
+            self.log.info("last %d lines of %s:\n%s", LOG_LINES, path, "\n".join(tail(path, LOG_LINES)))
+        except StreamOpsError as error:
+            # The log may lie on another host; the restart does not wait for it.
+            self.log.warning("the driver's log can't be shown: %s", error)
 
     def _sleep(self, end_at: str) -> NoReturn:
         self.defer(trigger=StreamTrigger(stream=self.stream, config=self.config, end_at=end_at), method_name="resume")

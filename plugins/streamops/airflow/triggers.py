@@ -24,7 +24,7 @@ TROUBLE_PAUSE_SECONDS = 10.0
 
 # Looks block on files, and the triggerer's loop must not; an own pool, because the loop's default one is shared with
 # every other trigger and a hung file system would fill it.
-_POOL = ThreadPoolExecutor(max_workers=8, thread_name_prefix="streamops-look")
+_POOL = ThreadPoolExecutor(max_workers=32, thread_name_prefix="streamops-look")
 
 _QUIET = {
     # What a task waits out instead of waking up for. A parked stream wakes the supervising task, which fails with the
@@ -58,6 +58,7 @@ class StreamTrigger(BaseTrigger):
         self.end_at = end_at
         self.quiet_seconds = quiet_seconds
         self.interval_seconds = interval_seconds
+        self._pending: asyncio.Future[Any] | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         arguments = {
@@ -88,8 +89,8 @@ class StreamTrigger(BaseTrigger):
             look: Look | None = None
             try:
                 if supervisor is None:
-                    supervisor = await _in_pool(self._build)
-                look = await _in_pool(supervisor.look)
+                    supervisor = await self._in_pool(self._build)
+                look = await self._in_pool(supervisor.look)
                 trouble = ""
             except Exception as error:
                 pause = max(pause, TROUBLE_PAUSE_SECONDS)
@@ -106,6 +107,21 @@ class StreamTrigger(BaseTrigger):
     def _build(self) -> Supervisor:
         return build_supervisor(self.stream, self.config, actor="airflow:trigger", may_submit=False)
 
+    async def _in_pool(self, work: Callable[[], T]) -> T:
+        """The work's answer; TimeoutError when it does not come in time, and then the next call waits for the same work.
+
+        So a hung file system costs one thread a stream, and two looks never share a supervisor.
+        """
+        if self._pending is None:
+            self._pending = asyncio.get_running_loop().run_in_executor(_POOL, work)
+        pending = self._pending
+        done, _ = await asyncio.wait({pending}, timeout=LOOK_TIMEOUT_SECONDS)
+        if not done:
+            raise TimeoutError(f"no answer for {LOOK_TIMEOUT_SECONDS:.0f} s")
+        self._pending = None
+        answer: T = pending.result()
+        return answer
+
     def _event(self, look: Look, supervisor: Supervisor) -> dict[str, str]:
         decision = look.decision
         return {
@@ -114,8 +130,3 @@ class StreamTrigger(BaseTrigger):
             "end_at": self.end_at,
             "memory": supervisor.hand_over(),
         }
-
-
-async def _in_pool(work: Callable[[], T]) -> T:
-    future = asyncio.get_running_loop().run_in_executor(_POOL, work)
-    return await asyncio.wait_for(future, LOOK_TIMEOUT_SECONDS)

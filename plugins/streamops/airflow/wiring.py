@@ -9,6 +9,7 @@ from streamops.clock import SystemClock
 from streamops.errors import SettingsError
 from streamops.launch.local import LocalLauncher
 from streamops.settings import load_settings
+from streamops.settings.refusals import refused_deploy_mode, refused_master
 from streamops.spec import LaunchSpec, StreamSpec
 from streamops.storage.kinds import storage_for
 from streamops.supervisor import Supervisor
@@ -42,13 +43,27 @@ def with_connection(spec: StreamSpec) -> StreamSpec:
     """
     if not spec.launch.connection:
         return spec
-    connection = BaseHook.get_connection(spec.launch.connection)
+    connection = _connection(spec.launch.connection)
     if connection.conn_type != SPARK_CONNECTION_TYPE:
         raise SettingsError(
             f"stream {spec.name}: connection {spec.launch.connection} is of type {connection.conn_type!r},"
             f" expected {SPARK_CONNECTION_TYPE!r}"
         )
-    return replace(spec, launch=_launch_of(connection, spec.launch))
+    launch = _launch_of(connection, spec.launch)
+    refusal = refused_master(launch.master) or refused_deploy_mode(launch.deploy_mode)
+    if refusal:
+        raise SettingsError(
+            f"stream {spec.name}: connection {spec.launch.connection}: found {launch.master} in mode"
+            f" {launch.deploy_mode}, expected {refusal}"
+        )
+    return replace(spec, launch=launch)
+
+
+def _connection(connection_id: str) -> Any:
+    try:
+        return BaseHook.get_connection(connection_id)
+    except Exception as error:  # secrets backends raise what they like
+        raise SettingsError(f"connection {connection_id} can't be had from Airflow: {error}") from error
 
 
 def _launch_of(connection: Any, declared: LaunchSpec) -> LaunchSpec:
@@ -57,7 +72,15 @@ def _launch_of(connection: Any, declared: LaunchSpec) -> LaunchSpec:
     extras = connection.extra_dejson
     return replace(
         declared,
-        master=f"{connection.host}:{connection.port}" if connection.port else connection.host,
+        master=_master(connection),
         deploy_mode=extras.get("deploy-mode") or declared.deploy_mode,
         queue=extras.get("queue") or declared.queue,
     )
+
+
+def _master(connection: Any) -> str:
+    """A connection given as a URI, `spark://head:7077`, has lost the scheme of its host (provider apache-spark 6.3.4)."""
+    if not connection.port:
+        return str(connection.host)
+    scheme = "" if "://" in connection.host else f"{SPARK_CONNECTION_TYPE}://"
+    return f"{scheme}{connection.host}:{connection.port}"

@@ -93,6 +93,8 @@ class Claimed:
     """The resolved spec as JSON text, without secrets: what the driver runs, and what `status` compares."""
     job_sha256: str
     library_version: str
+    accepts_unsafe: bool = False
+    """Whether a person accepted this start although its plan was not safe."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

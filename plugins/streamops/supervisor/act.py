@@ -94,6 +94,7 @@ class Actor:
             spec=spec_text(self._spec),
             job_sha256=file_sha256(self._spec.job),
             library_version=__version__,
+            accepts_unsafe=observation.state.accepts_unsafe,
         )
         self._append(body, decision, observation)
         self._claims.add(token)

@@ -125,6 +125,10 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
     if held_back:
         return held_back
     if facts.epoch.claim.token in mine:
+        # Judged once more: an older driver may have planned a batch between the claim and its end.
+        plan = worst_plan(observation)
+        if not (spec.sink.guarantee.accepts(plan.safety) or facts.epoch.claim.accepts_unsafe):
+            return _record_end(facts, f"not submitted, a start is {plan.safety} by now: {plan.summary}")
         return Decision(action=Action.SUBMIT, reason="claimed, and every older driver is proven gone", epoch=number)
     by = facts.epoch.claimed.by
     if facts.watched < spec.timings.claim:

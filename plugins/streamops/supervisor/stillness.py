@@ -32,5 +32,12 @@ class Stillness:
     def take_over(self, memory: str) -> None:
         """Go on from another process' memory; the time between the two does not count."""
         now = self._clock.monotonic()
-        for subject, (mark, still) in json.loads(memory or "{}").items():
-            self._seen[subject] = (mark, now - timedelta(seconds=still))
+        try:
+            seen = {
+                str(subject): (str(mark), now - timedelta(seconds=still))
+                for subject, (mark, still) in json.loads(memory or "{}").items()
+            }
+        except (ValueError, TypeError, AttributeError, OverflowError):
+            # Written by another release: waiting begins anew.
+            return
+        self._seen.update(seen)

@@ -282,8 +282,8 @@ def test_a_stop_that_comes_while_the_submit_is_made_keeps_the_stream_still(world
     supervisor = world.supervisor(tick=tick)
     world.run(seconds(300), supervisor)
 
-    assert [epoch for epoch, _ in world.writes] == []
-    assert world.alive == []
+    assert [driver.process.signals for driver in world.drivers] == [["kill"]], "its handle is on no record"
+    assert world.writes == []
 
 
 def test_a_stop_holds_for_a_claim_that_a_dead_supervisor_left_behind(world):
