@@ -132,11 +132,11 @@ class Daemons:
         end = self._clock.monotonic() + _KILL_LIMIT
         # Again until none is left: a member may have forked between the look and the signal, and a successor must not
         # meet the files and ports of a process that is still dying.
-        while (remains := _remains(record)) or _has_threads_left(record):
+        while remains := _remains(record):
             for member in remains:
                 send_signal(member.pid, start_ticks=member.start_ticks, signal_number=signal.SIGKILL)
             if self._clock.monotonic() > end:
-                pids = [member.pid for member in remains] or [record.pid]
+                pids = [member.pid for member in remains]
                 raise SandboxError(f"{name}: processes {pids} do not end on SIGKILL: see `ps`")
             self._clock.sleep(POLL)
         reap(record.pid)
@@ -233,18 +233,3 @@ def _remains(record: DaemonRecord) -> tuple[ProcessStat, ...]:
         return ()
     pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
     return tuple(stat for pid in pids if (stat := read_stat(pid)) and stat.session == record.pid and stat.is_alive)
-
-
-def _has_threads_left(record: DaemonRecord) -> bool:
-    """Whether a killed process still holds its ports and files.
-
-    The first thread of a killed JVM is a zombie, and the process looks dead, some milliseconds before its other
-    threads have ended; until then its sockets listen on.
-    """
-    stat = read_stat(record.pid)
-    if stat is None or stat.start_ticks != record.start_ticks:
-        return False
-    try:
-        return len(os.listdir(f"/proc/{record.pid}/task")) > 1
-    except FileNotFoundError:
-        return False

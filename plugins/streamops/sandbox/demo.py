@@ -11,6 +11,7 @@ What it shows, in order:
 
 import json
 import os
+import signal
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -33,6 +34,7 @@ RATE = 200.0
 """Orders a second."""
 BATCHES_FIRST = 3
 BATCHES_WITHOUT_AIRFLOW = 2
+TASK_PROCESS_LIMIT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,23 +125,23 @@ class Demo:
         self._wait_supervised(run.run_id)
         committed = self._stream.timeline.committed()
         api.clear_task_instance(dag_id, run.run_id, "supervise")
-        deadline = time.monotonic() + 60
-        pid = None
-        while pid is None and time.monotonic() < deadline:
-            for instance in api.task_instances(dag_id, run.run_id):
-                pid = (
-                    pid
-                    or (instance.task_id == "supervise" and process_titled(f"airflow worker -- {instance.attempt_id}"))
-                    or None
-                )
-            time.sleep(0.05)
-        if pid is None:
-            raise SandboxError("no process of the cleared task was seen within 60 s: see .sandbox/logs")
-        os.kill(pid, 9)
+        pid = self._wait_for_task_process(run.run_id)
+        os.kill(pid, signal.SIGKILL)
         self._tell(f"the task was cleared, kill -9 of its new process {pid}")
         self._stream.wait_committed(committed + 1, what="a batch without the task")
         self._wait_supervised(run.run_id)
         self._tell("Airflow has tried again and attached to the same driver")
+
+    def _wait_for_task_process(self, run_id: str) -> int:
+        """The process of task supervise, as soon as it shows: it lives for seconds only."""
+        api, deadline = self._sandbox.api(), time.monotonic() + TASK_PROCESS_LIMIT_SECONDS
+        while time.monotonic() < deadline:
+            for instance in api.task_instances(stream_dag_id(STREAM), run_id):
+                pid = process_titled(f"airflow worker -- {instance.attempt_id}")
+                if instance.task_id == "supervise" and pid:
+                    return pid
+            time.sleep(0.05)
+        raise SandboxError("no process of the cleared task was seen: look into the scheduler's log")
 
     def _wait_supervised(self, run_id: str) -> None:
         def missing() -> str:
@@ -172,7 +174,7 @@ class Demo:
         return driver.epoch, driver.leader
 
     def _tell(self, text: str) -> None:
-        self._console.print(f"[dim]{time.monotonic() - self._begin:6.1f} s[/]  {text}", highlight=False)
+        self._console.print(f"[dim]{time.monotonic() - self._begin:6.1f} s[/]  {text}", highlight=False, soft_wrap=True)
 
 
 def main() -> int:
@@ -192,7 +194,7 @@ def main() -> int:
         good = result.is_good
         _close(result, sandbox, console)
     except StreamOpsError as error:
-        console.print(f"[red]demo failed:[/] {error}", highlight=False, markup=True)
+        _say(console, f"demo failed: {error}")
     finally:
         if not leave_up:
             _stop_all(sandbox, stream)
@@ -203,16 +205,13 @@ def main() -> int:
 
 def _close(result: DemoResult, sandbox: Sandbox, console: Console) -> None:
     (sandbox.layout.root / "demo.json").write_text(json.dumps(asdict(result), indent=2) + "\n")
-    console.print(f"malformed {result.malformed}  dead letters {result.dead_letters}", highlight=False)
-    console.print(
+    _say(
+        console,
+        f"malformed {result.malformed}  dead letters {result.dead_letters}",
         f"sent {result.sent}  delivered {result.delivered}  lost {result.lost}  duplicated {result.duplicated}"
         f"  epochs {result.epochs}",
-        highlight=False,
-    )
-    console.print(
         f"driver killed → noticed +{result.noticed_s} s → resubmitted +{result.resubmitted_s} s"
         f" → first new batch +{result.first_batch_s} s",
-        highlight=False,
     )
 
 
@@ -227,14 +226,17 @@ def _stop_all(sandbox: Sandbox, stream: SandboxedStream | None) -> None:
 
 def _say_where(sandbox: Sandbox, console: Console) -> None:
     status = sandbox.status()
-    console.print(
-        f"Airflow: {status.airflow_url}  user {ADMIN}, password in {status.airflow_passwords}", highlight=False
+    _say(
+        console,
+        f"Airflow: {status.airflow_url}  user {ADMIN}, password in {status.airflow_passwords}",
+        "The stream goes on. To stop it: `.venv/bin/streamops stop orders_to_delta --reason done`, then"
+        " `make sandbox-down`.",
     )
-    console.print(
-        "The stream goes on. Stop it with `.venv/bin/streamops stop orders_to_delta --reason done`,"
-        " then `make sandbox-down`.",
-        highlight=False,
-    )
+
+
+def _say(console: Console, *lines: str) -> None:
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 if __name__ == "__main__":
