@@ -26,6 +26,9 @@ from streamops.sandbox.waiting import Narrator, StderrNarrator
 ORDERS_DAEMON = "orders"
 SUPERVISOR_DAEMON = "supervise"
 SUPERVISOR_STOP_GRACE = timedelta(seconds=20)
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""JVM options of the sandbox's drivers: on two cores they share with Airflow, compiling less at the start brings the first
+batch sooner; a stream that runs for months wants the opposite."""
 ORDERS_START_LIMIT = timedelta(seconds=20)
 ORDERS_STOP_GRACE = timedelta(seconds=40)
 """Longer than the generator's own limit for its last flush: a killed generator can't be continued."""
@@ -114,6 +117,7 @@ class Sandbox:
             "STREAMOPS_CONFIG": config,
             # Drivers of the sandbox listen on loopback only, like everything else in it.
             "SPARK_LOCAL_IP": LOOPBACK,
+            "STREAMOPS_JAVA_OPTIONS": QUICK_START,
         }
 
     @property

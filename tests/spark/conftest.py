@@ -1,0 +1,34 @@
+"""One Spark for the tests of this folder that need no process of their own."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+SPARK_SUBMIT = Path(sys.executable).parent / "spark-submit"
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A small local session. Connections that are refused are not tried again, and time is told in UTC."""
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("streamops-tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "512m")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.hadoop.ipc.client.connect.max.retries", "0")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def spark_submit() -> str:
+    """The spark-submit beside the interpreter that runs the tests."""
+    return str(SPARK_SUBMIT)

@@ -1,0 +1,347 @@
+"""Real drivers: the runner from the zip, started by the local launcher, seen from outside.
+
+What is proven, each by a driver of its own:
+
+1. It shows life, keeps its progress file short, stands a second instance of itself off, and obeys a stop request.
+2. SIGTERM to its Python stops the query and leaves an exit record.
+3. A newer claim ends it within the halt time.
+4. A control log that is deleted ends it.
+5. A query that fails ends it with code 1 and every error class; a companion's failure does so too.
+6. A driver that was frozen longer than the halt time is killed by its watchdog.
+7. A stop that came before the query keeps it from starting.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import uuid
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from streamops.control.drivers import DriverPhase, DriverTraces, Heartbeat, read_traces
+from streamops.control.fold import Epoch, fold
+from streamops.control.layout import PROGRESS, control_folder, driver_folder, log_folder
+from streamops.control.log import ControlLog
+from streamops.control.records import Body, Claimed, ClaimMode, DriverHandle, Outcome, Position, Record, StopRequested
+from streamops.launch import DriverState, SubmitRequest
+from streamops.launch.command import spark_submit_command
+from streamops.launch.local import LocalLauncher
+from streamops.launch.processes import live_group
+from streamops.spark import runner
+from streamops.spark.report import PROGRESS_KEPT
+from streamops.spec import LaunchSpec, StreamSpec, Timings, Trigger, TriggerKind
+from streamops.spec.wire import spec_text
+from streamops.storage import join
+from streamops.storage.address import local_path
+from streamops.storage.local import LocalStorage
+from streamops.supervisor.submission import submit_request
+from support.specs import SUPERVISOR, a_stream, seconds
+from support.waiting import eventually
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+ROOT = Path(__file__).parents[2]
+DELTA_JARS = tuple(str(jar) for jar in sorted((ROOT / ".jars" / "spark").glob("delta-*.jar")))
+UNITY_JARS = tuple(str(jar) for jar in sorted((ROOT / ".jars" / "spark").glob("unitycatalog-*.jar")))
+
+PATIENCE = 120
+"""Seconds for anything that involves a JVM on a busy machine."""
+
+RATE = """
+import streamops
+
+def define(spark, stream):
+    print("streamops comes from", streamops.__file__, flush=True)
+    rows = spark.readStream.format("rate").option("rowsPerSecond", 5).load()
+    return rows.writeStream.format("noop")
+"""
+
+COMPANION_FAILS = """
+def define(spark, stream):
+    rows = spark.readStream.format("rate").option("rowsPerSecond", 5).load()
+    stream.dead_letters_to_delta(rows.selectExpr("timestamp", "100 div (value - value) as share"))
+    return rows.writeStream.format("noop")
+"""
+
+NEVER = """
+def define(spark, stream):
+    raise AssertionError("the query must not even be defined")
+"""
+
+UNHURRIED = Timings(beat=seconds(0.5), halt=seconds(60), takeover=seconds(120))
+"""Beats often, and gives a busy machine time."""
+
+LIGHT = (
+    ("spark.driver.memory", "512m"),
+    ("spark.sql.shuffle.partitions", "1"),
+    ("spark.ui.enabled", "false"),
+    ("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile=file:{ROOT}/config/log4j2.properties"),
+)
+
+
+class Bench:
+    """One stream with its control log, and drivers that are started and watched from outside."""
+
+    def __init__(self, root: Path, spark_submit: str, *, job: str = RATE, timings: Timings = UNHURRIED) -> None:
+        root.mkdir(exist_ok=True)
+        job_file = root / "job.py"
+        job_file.write_text(job)
+        launch = LaunchSpec(spark_submit=spark_submit, master="local[1]", conf=LIGHT, folder=str(root))
+        self.spec: StreamSpec = a_stream(
+            checkpoint=f"file://{root}/checkpoints/orders",
+            job=str(job_file),
+            timings=timings,
+            trigger=Trigger(kind=TriggerKind.DEFAULT),
+            launch=launch,
+        )
+        self.root = root
+        self.storage = LocalStorage()
+        self.launcher = LocalLauncher()
+        self.log = ControlLog.of_checkpoint(self.storage, self.spec.checkpoint)
+        self.control = control_folder(self.spec.checkpoint)
+        self.handles: list[DriverHandle] = []
+
+    # What supervisors do
+
+    def append(self, body: Body, *, reason: str = "why") -> None:
+        number = len(self.log.read())
+        record = Record(
+            number=number, at=datetime.now(UTC), by=SUPERVISOR, reason=reason, nonce=uuid.uuid4().hex, body=body
+        )
+        self.log.append(record)
+
+    def claim(self, epoch: int = 1) -> Epoch:
+        claim = Claimed(
+            stream=self.spec.name,
+            epoch=epoch,
+            token=uuid.uuid4().hex,
+            mode=ClaimMode.LIVE,
+            position=Position(),
+            spec=spec_text(self.spec),
+            job_sha256="0" * 64,
+            library_version="0",
+        )
+        self.append(claim)
+        newest = fold(self.log.read()).newest
+        assert newest is not None
+        return newest
+
+    def request(self, epoch: Epoch) -> SubmitRequest:
+        return submit_request(self.spec, epoch, self.control, f"file://{self.root}/state")
+
+    def submit(self, epoch: Epoch) -> DriverHandle:
+        handle = self.launcher.submit(self.request(epoch))
+        self.handles.append(handle)
+        return handle
+
+    def start(self) -> DriverHandle:
+        """A driver of epoch 1 whose query runs."""
+        handle = self.submit(self.claim())
+        self.expect(lambda: self.beat is not None and self.beat.phase is DriverPhase.RUNNING)
+        return handle
+
+    # What can be seen
+
+    def traces(self, epoch: int = 1) -> tuple[DriverTraces, ...]:
+        return read_traces(self.storage, self.control, epoch)
+
+    @property
+    def beat(self) -> Heartbeat | None:
+        return next((trace.heartbeat for trace in self.traces() if trace.heartbeat), None)
+
+    @property
+    def exits(self) -> dict[str, Outcome]:
+        """The outcomes that instances of epoch 1 have left."""
+        return {trace.instance: trace.exit.outcome for trace in self.traces() if trace.exit}
+
+    @property
+    def progress(self) -> list[dict]:
+        (trace,) = self.traces()
+        content = self.storage.read(join(driver_folder(self.control, 1, trace.instance), PROGRESS))
+        return [json.loads(line) for line in content.decode().splitlines()]
+
+    @property
+    def driver_log(self) -> str:
+        return (self.root / "state" / "logs" / self.spec.name / "000001.log").read_text(errors="replace")
+
+    def has_ended(self, handle: DriverHandle) -> bool:
+        return self.launcher.poll(handle).state is DriverState.ENDED
+
+    def expect(self, condition, *, within: float = PATIENCE) -> None:
+        assert eventually(condition, within=within), f"log of the driver:\n{self.driver_log[-5000:]}"
+
+    def end(self) -> None:
+        for handle in self.handles:
+            self.launcher.kill(handle)
+
+
+@pytest.fixture
+def bench(tmp_path, spark_submit):
+    """Makes benches, and ends what still runs on them."""
+    made: list[Bench] = []
+
+    def make(**changes) -> Bench:
+        made.append(Bench(tmp_path / "bench", spark_submit, **changes))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.end()
+
+
+def pid_of(handle: DriverHandle) -> int:
+    """The JVM: it leads the group."""
+    return int(handle.process.partition(":")[0])
+
+
+def test_a_driver_shows_life_stands_a_second_instance_off_and_obeys_a_stop_request(bench):
+    one = bench()
+    handle = one.start()
+
+    # It beats, and its batches move.
+    first = one.beat
+    one.expect(lambda: one.beat.sequence > first.sequence + 2 and one.beat.batch > first.batch)
+    assert first.token == one.log.read()[0].body.token
+    assert first.pid in {member.pid for member in live_group(pid_of(handle))}
+    assert f"streamops comes from {one.root}/state/lib/" in one.driver_log
+
+    # A manager that restarts it behind our back gives the second process the very same arguments.
+    first_instance = one.beat.instance
+    second = one.launcher.submit(one.request(fold(one.log.read()).newest))
+    one.handles.append(second)
+    one.expect(lambda: one.has_ended(second))
+    assert {instance: outcome for instance, outcome in one.exits.items() if instance != first_instance} == {
+        next(iter(one.exits)): Outcome.LEASE_LOST
+    }
+    assert not one.has_ended(handle)
+
+    # Its progress file keeps its bound, however many batches there are.
+    shutil.rmtree(local_path(driver_folder(one.control, 1, next(iter(one.exits)))))
+    one.expect(lambda: one.beat.batch > PROGRESS_KEPT + 5)
+    one.expect(lambda: len(one.progress) == PROGRESS_KEPT)
+    batches = [event["batchId"] for event in one.progress]
+    assert batches == list(range(batches[0], batches[0] + PROGRESS_KEPT))
+
+    # It stops between two batches.
+    one.append(StopRequested(epoch=1), reason="an upgrade")
+    one.expect(lambda: one.has_ended(handle))
+    (trace,) = one.traces()
+    assert trace.exit.outcome is Outcome.STOPPED
+    assert "an upgrade" in trace.exit.text
+    offsets = {int(file.name) for file in Path(local_path(one.spec.checkpoint), "offsets").glob("[0-9]*")}
+    commits = {int(file.name) for file in Path(local_path(one.spec.checkpoint), "commits").glob("[0-9]*")}
+    assert max(offsets) - max(commits) <= 1
+    assert trace.exit.batch == one.progress[-1]["batchId"]
+
+
+def test_a_sigterm_to_its_python_stops_a_driver(bench):
+    one = bench()
+    handle = one.start()
+
+    os.kill(one.beat.pid, signal.SIGTERM)
+
+    one.expect(lambda: one.has_ended(handle))
+    (trace,) = one.traces()
+    assert (trace.exit.outcome, trace.exit.text) == (Outcome.STOPPED, "SIGTERM")
+
+
+def test_a_newer_claim_ends_a_driver_within_the_halt_time(bench):
+    one = bench()
+    handle = one.start()
+
+    one.claim(2)
+
+    one.expect(lambda: one.has_ended(handle), within=one.spec.timings.halt.total_seconds())
+    (trace,) = one.traces()
+    assert trace.exit.outcome is Outcome.LEASE_LOST
+    assert "epoch 2 was claimed" in trace.exit.text
+
+
+def test_a_control_log_that_is_deleted_ends_a_driver(bench):
+    one = bench()
+    handle = one.start()
+
+    shutil.rmtree(local_path(log_folder(one.control)))
+
+    one.expect(lambda: one.has_ended(handle), within=one.spec.timings.halt.total_seconds())
+    (trace,) = one.traces()
+    assert trace.exit.outcome is Outcome.LEASE_LOST
+    assert "the control log is gone" in trace.exit.text
+
+
+def test_a_companions_failure_ends_the_driver_with_every_error_class_and_code_1(bench):
+    one = bench(job=COMPANION_FAILS)
+    conf = (
+        *LIGHT,
+        ("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension"),
+        ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"),
+    )
+    launch = replace(one.spec.launch, conf=conf, jars=DELTA_JARS + UNITY_JARS)
+    sink = replace(one.spec.sink, dead_letters=f"file://{one.root}/dead")
+    one.spec = replace(one.spec, launch=launch, sink=sink)
+    request = one.request(one.claim())
+    log = Path(request.log)
+    log.parent.mkdir(parents=True)
+
+    with open(log, "wb") as file:
+        process = subprocess.run(
+            spark_submit_command(request),
+            env={**os.environ, **dict(request.environment)},
+            cwd=request.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+            timeout=PATIENCE,
+        )
+
+    assert process.returncode == 1, one.driver_log
+    (trace,) = one.traces()
+    assert trace.exit.outcome is Outcome.FAILED
+    assert {"STREAM_FAILED", "DIVIDE_BY_ZERO"} <= set(trace.exit.error_classes)
+    assert any(name.startswith("org.apache.spark.") for name in trace.exit.error_classes)
+    assert "DIVIDE_BY_ZERO" in trace.exit.text
+
+
+def test_a_driver_that_was_frozen_longer_than_the_halt_time_is_killed_by_its_watchdog(bench):
+    """Its Python wakes up first: the JVM that stands still would let a beat hang for ever."""
+    one = bench(timings=Timings(beat=seconds(1), halt=seconds(8), takeover=seconds(20)))
+    handle = one.start()
+    beat = one.beat
+    os.killpg(pid_of(handle), signal.SIGSTOP)
+    wakes_at = time.monotonic() + one.spec.timings.halt.total_seconds() + 1
+    one.expect(lambda: time.monotonic() > wakes_at)
+    assert not one.has_ended(handle)
+
+    os.kill(beat.pid, signal.SIGCONT)
+
+    one.expect(lambda: one.has_ended(handle), within=30)
+    (trace,) = one.traces()
+    assert trace.exit is None
+    assert trace.heartbeat.sequence <= one.beat.sequence
+
+
+def test_a_stop_that_came_before_the_query_keeps_it_from_starting(bench, spark, monkeypatch):
+    """In this process, on the session of the tests: the driver ends before it would guard anything."""
+    monkeypatch.setattr(runner, "_stop_session", lambda session: None)
+    one = bench(job=NEVER)
+    request = one.request(one.claim())
+    one.append(StopRequested(epoch=1), reason="an upgrade")
+    before = signal.getsignal(signal.SIGTERM)
+
+    try:
+        code = runner.main(request.arguments)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+    assert code == 0
+    (trace,) = one.traces()
+    assert trace.exit.outcome is Outcome.STOPPED
+    assert "an upgrade" in trace.exit.text
+    assert not Path(local_path(one.spec.checkpoint)).exists()

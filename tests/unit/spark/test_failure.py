@@ -1,0 +1,93 @@
+"""Reading a query's failure."""
+
+import pytest
+
+from streamops.control.records import Outcome
+from streamops.spark.failure import TEXT_LIMIT, error_classes, exit_record, shortened
+
+FOREACH_BATCH = """\
+Traceback (most recent call last):
+  File "runner.py", line 1, in run
+pyspark.errors.exceptions.captured.StreamingQueryException: [STREAM_FAILED] Query [id = 7b, runId = 0c] terminated with \
+exception: [FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function in foreach batch sink. \
+SQLSTATE: 39000
+JVM stacktrace:
+org.apache.spark.sql.streaming.StreamingQueryException: [STREAM_FAILED] Query terminated
+Caused by: org.apache.spark.SparkException: [INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS] Cannot write
+Caused by: java.io.IOException: disk full
+Caused by: java.lang.OutOfMemoryError: Java heap space
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("", (), id="no text"),
+        pytest.param("all is lost", (), id="no class in it"),
+        pytest.param("[STREAM_FAILED] Query", ("STREAM_FAILED",), id="one"),
+        pytest.param(
+            "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column",
+            ("UNRESOLVED_COLUMN.WITH_SUGGESTION",),
+            id="a class with a subclass",
+        ),
+        pytest.param(
+            "java.io.IOException: [STREAM_FAILED] x", ("STREAM_FAILED", "java.io.IOException"), id="Spark's come first"
+        ),
+        pytest.param("[STREAM_FAILED] [STREAM_FAILED]", ("STREAM_FAILED",), id="each once"),
+        pytest.param("[id = 7b] [INFO] [AB1]", ("INFO",), id="what is too short is no class"),
+        pytest.param("at org.apache.spark.sql.Dataset.collect(Dataset.scala)", (), id="a frame is no exception"),
+        pytest.param("java.lang.StackOverflowError", ("java.lang.StackOverflowError",), id="an error of the JVM"),
+    ],
+)
+def test_every_class_in_the_text_is_found(text, expected):
+    assert error_classes(text) == expected
+
+
+def test_a_failure_inside_foreach_batch_keeps_its_cause():
+    """The outermost class says only that the stream failed."""
+    assert error_classes(FOREACH_BATCH) == (
+        "STREAM_FAILED",
+        "FOREACH_BATCH_USER_FUNCTION_ERROR",
+        "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS",
+        "pyspark.errors.exceptions.captured.StreamingQueryException",
+        "org.apache.spark.sql.streaming.StreamingQueryException",
+        "org.apache.spark.SparkException",
+        "java.io.IOException",
+        "java.lang.OutOfMemoryError",
+    )
+
+
+def test_a_text_within_the_limit_is_kept_whole():
+    text = "x" * TEXT_LIMIT
+
+    assert shortened(text) == text
+
+
+def test_a_longer_text_keeps_its_beginning_and_its_end():
+    text = "[STREAM_FAILED]" + "x" * TEXT_LIMIT + "the cause"
+
+    short = shortened(text)
+
+    assert short.startswith("[STREAM_FAILED]")
+    assert short.endswith("the cause")
+    assert f"{len(text) - TEXT_LIMIT} characters left out" in short
+    assert len(short) < TEXT_LIMIT + 100
+
+
+def test_an_exit_record_holds_the_classes_even_of_the_part_that_is_cut_out():
+    text = "[STREAM_FAILED]" + "x" * TEXT_LIMIT + "[DIVIDE_BY_ZERO]" + "x" * TEXT_LIMIT
+
+    record = exit_record(epoch=3, instance="0a0a0a0a", outcome=Outcome.FAILED, at="now", text=text, batch=7)
+
+    assert record.error_classes == ("STREAM_FAILED", "DIVIDE_BY_ZERO")
+    assert "DIVIDE_BY_ZERO" not in record.text
+    assert (record.epoch, record.instance, record.batch) == (3, "0a0a0a0a", 7)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.STOPPED, Outcome.FINISHED, Outcome.LEASE_LOST])
+def test_only_a_failure_has_error_classes(outcome):
+    """The reason of a stop is a person's text, and may hold anything."""
+    record = exit_record(epoch=1, instance="0a0a0a0a", outcome=outcome, at="now", text="[STREAM_FAILED] seen", batch=0)
+
+    assert record.error_classes == ()
+    assert record.text == "[STREAM_FAILED] seen"
