@@ -11,11 +11,14 @@ from pyspark.sql.types import DecimalType, LongType, StringType, StructField, St
 
 from streamops.spark import StreamContext
 
+AMOUNT = DecimalType(12, 2)
+
+# The amount is read with all its digits: read as cents it would be rounded in silence.
 ORDER = StructType(
     [
         StructField("order_id", LongType()),
         StructField("customer", StringType()),
-        StructField("amount", DecimalType(12, 2)),
+        StructField("amount", DecimalType(38, 18)),
         StructField("status", StringType()),
         StructField("event_time", TimestampType()),
     ]
@@ -31,14 +34,14 @@ def define(spark: SparkSession, stream: StreamContext) -> DataStreamWriter:
 
 def parse(records: DataFrame) -> DataFrame:
     """Kafka records with their order, and with the reason where there is none."""
-    order = f.from_json(f.col("value").cast("string"), ORDER)
-    return records.withColumn("order", order).withColumn("reason", _reason())
+    text = f.col("value").cast("string")
+    return records.withColumn("order", f.from_json(text, ORDER)).withColumn("reason", reason(text, f.col("order")))
 
 
 def orders(parsed: DataFrame) -> DataFrame:
     """One row an order, with the position of its record."""
-    good = parsed.where(f.col("reason").isNull())
-    return good.select("order.*", "topic", "partition", "offset")
+    good = parsed.where(f.col("reason").isNull()).select("order.*", "topic", "partition", "offset")
+    return good.withColumn("amount", f.col("amount").try_cast(AMOUNT))
 
 
 def dead_letters(parsed: DataFrame) -> DataFrame:
@@ -48,13 +51,18 @@ def dead_letters(parsed: DataFrame) -> DataFrame:
     return bad.select("topic", "partition", "offset", "timestamp", text, "reason")
 
 
-def _reason() -> Column:
-    """Why a record is not an order: the first field that is missing or has another type; null when it is one."""
+def reason(text: Column, order: Column) -> Column:
+    """Why a record is not an order; null when it is one. The first reason that holds is given."""
+    # from_json reads the first object and passes over what stands behind it.
+    is_one_object = f.json_array_length(f.concat(f.lit("["), text, f.lit("]"))) == 1
     missing = [
-        f.when(
-            f.col("order")[field.name].isNull(),
-            f.lit(f"{field.name} is missing or not a {field.dataType.simpleString()}"),
-        )
+        f.when(order[field.name].isNull(), f.lit(f"{field.name} is missing or not a {field.dataType.simpleString()}"))
         for field in ORDER.fields
     ]
-    return f.when(f.col("value").isNull(), f.lit("the record is empty")).otherwise(f.coalesce(*missing))
+    in_cents = order["amount"].try_cast(AMOUNT)
+    return f.coalesce(
+        f.when(text.isNull(), f.lit("the record is empty")),
+        f.when(~f.coalesce(is_one_object, f.lit(False)), f.lit("the record is not one JSON object")),
+        *missing,
+        f.when(~in_cents.eqNullSafe(order["amount"]), f.lit("the amount does not fit into cents")),
+    )

@@ -58,13 +58,13 @@ import streamops
 
 def define(spark, stream):
     print("streamops comes from", streamops.__file__, flush=True)
-    rows = spark.readStream.format("rate").option("rowsPerSecond", 5).load()
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
     return rows.writeStream.format("noop")
 """
 
 COMPANION_FAILS = """
 def define(spark, stream):
-    rows = spark.readStream.format("rate").option("rowsPerSecond", 5).load()
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
     stream.dead_letters_to_delta(rows.selectExpr("timestamp", "100 div (value - value) as share"))
     return rows.writeStream.format("noop")
 """

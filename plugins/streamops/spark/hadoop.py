@@ -28,6 +28,12 @@ class HadoopStorage:
                 if _java_class(error) == "java.io.FileNotFoundException":
                     return ()
                 raise
+            if (
+                len(statuses) == 1
+                and statuses[0].isFile()
+                and statuses[0].getPath().toUri().getPath() == path.toUri().getPath()
+            ):
+                raise StorageError(f"{directory} is a file, a folder is expected")
             names = [status.getPath().getName() for status in statuses]
         return tuple(sorted(name for name in names if name > after))
 
@@ -47,19 +53,21 @@ class HadoopStorage:
         # Written aside and renamed over: a plain create shows an empty file first.
         path, aside = self._path(address), self._path(address + ".tmp")
         with self._translated(address):
-            file_system = self._file_system(path)
-            stream = file_system.create(aside, True)
+            stream = self._file_system(path).create(aside, True)
             try:
                 stream.write(content)
             finally:
                 stream.close()
-            self._replace(file_system, aside, path)
+            self._replace(aside, path)
 
-    def _replace(self, file_system: Any, aside: Any, path: Any) -> None:
+    def _replace(self, aside: Any, path: Any) -> None:
         if _is_local(path):
-            # rename(2), which replaces at once; FileContext would delete first and leave a gap (seen with 3.5.0).
-            if not file_system.rename(aside, path):
-                raise StorageError(f"{path} could not be replaced")
+            # rename(2), which replaces at once and refuses a folder. Hadoop's own renames delete first and leave a gap
+            # (FileContext, seen with 3.5.0), or move into a folder and report success (RawLocalFileSystem).
+            nio = self._jvm.java.nio.file
+            options = self._gateway.new_array(nio.CopyOption, 1)
+            options[0] = nio.StandardCopyOption.ATOMIC_MOVE
+            nio.Files.move(nio.Paths.get(aside.toUri()), nio.Paths.get(path.toUri()), options)
             return
         renames = self._jvm.org.apache.hadoop.fs.Options.Rename
         overwrite = self._gateway.new_array(renames, 1)

@@ -98,4 +98,5 @@ class Lease:
         try:
             self._storage.write(join(self._folder, PROGRESS), progress)
         except StorageError as error:
+            self._report.keep_progress()
             log.warning("progress of epoch=%d not written: %s", self._identity.epoch, error)

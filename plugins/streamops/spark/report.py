@@ -56,6 +56,11 @@ class DriverReport:
         with self._lock:
             return ReportState(phase=self._phase, query_id=self._query_id, batch=self._batch)
 
+    def keep_progress(self) -> None:
+        """What was taken could not be written: it is news still."""
+        with self._lock:
+            self._has_news = True
+
     def take_progress(self) -> bytes | None:
         """The kept events as lines, or None when none was added since the last call."""
         with self._lock:
