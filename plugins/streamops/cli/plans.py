@@ -11,8 +11,8 @@ from streamops.launch import DriverState
 from streamops.restart import Safety
 from streamops.spec import StreamSpec
 from streamops.supervisor import Look
-from streamops.supervisor.decide import worst_plan
 from streamops.supervisor.observe import EpochFacts
+from streamops.supervisor.start_rules import worst_plan
 
 
 class Act(StrEnum):

@@ -27,7 +27,7 @@ from streamops.launch import Launcher
 from streamops.spec import StreamSpec
 from streamops.spec.wire import spec_text
 from streamops.supervisor.bundle import file_sha256
-from streamops.supervisor.decide import Action, Decision
+from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.observe import Observation, Observer, position_of, registry_entry
 from streamops.supervisor.submission import submit_request
 

@@ -12,7 +12,7 @@ from streamops.restart import Safety, advise_restart
 from streamops.restart.policy import BUDGET_WINDOW
 from streamops.spec import StreamSpec
 from streamops.spec.wire import spec_fingerprint, spec_text
-from streamops.supervisor.decide import RESTING, Action, Decision
+from streamops.supervisor.decision import RESTING, Action, Decision
 from streamops.supervisor.observe import EpochFacts, Observation
 from streamops.supervisor.supervisor import Look
 

@@ -21,7 +21,8 @@ from streamops.launch import Launcher
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.supervisor.act import Actor
-from streamops.supervisor.decide import RESTING, Action, Decision, decide
+from streamops.supervisor.decide import decide
+from streamops.supervisor.decision import RESTING, Action, Decision
 from streamops.supervisor.observe import Observation, Observer
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from streamops.restart import RestartPolicy, SinkGuarantee
 from streamops.storage import join
 from streamops.supervisor import Action
 from streamops.supervisor.act import new_record
-from streamops.supervisor.decide import RESTING
+from streamops.supervisor.decision import RESTING
 from support.checkpoints import OTHER_QUERY_ID, write_checkpoint
 from support.specs import PERSON, TIMINGS, a_stream, seconds
 from support.storage import SwitchableStorage

@@ -26,7 +26,8 @@ from streamops.control.records import (
 from streamops.launch import DriverState
 from streamops.restart import RestartPolicy, Safety, SinkGuarantee
 from streamops.spec import StreamSpec
-from streamops.supervisor.decide import RESTING, Action, decide
+from streamops.supervisor.decide import decide
+from streamops.supervisor.decision import RESTING, Action
 from streamops.supervisor.observe import Observation
 from support.checkpoints import OTHER_QUERY_ID, QUERY_ID
 from support.observations import (

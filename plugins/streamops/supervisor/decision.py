@@ -1,0 +1,52 @@
+"""What a decision is: one action, its reason, and what the act needs."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from streamops.control.drivers import ExitRecord
+from streamops.control.records import DriverHandle, Outcome
+from streamops.restart import RestartPlan
+
+
+class Action(StrEnum):
+    """What to do next."""
+
+    KEEP = "keep"
+    """A driver runs: look again later."""
+    WAIT = "wait"
+    """Nothing may be done yet."""
+    STOPPED = "stopped"
+    """It stands still because somebody asked for it."""
+    PARKED = "parked"
+    """It stands still until a person releases it."""
+    BLOCKED = "blocked"
+    """It may not even be parked here: the checkpoint is another's."""
+    PARK = "park"
+    KILL = "kill"
+    RECORD_END = "record-end"
+    CLAIM = "claim"
+    SUBMIT = "submit"
+    END_MAINTENANCE = "end-maintenance"
+
+
+RESTING = frozenset({Action.KEEP, Action.WAIT, Action.STOPPED, Action.PARKED, Action.BLOCKED})
+"""Actions that change nothing: whoever drives the supervisor may go to sleep."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The next step and why."""
+
+    action: Action
+    reason: str
+    epoch: int = 0
+    handles: tuple[DriverHandle, ...] = ()
+    """Whom to kill."""
+    outcome: Outcome | None = None
+    exit: ExitRecord | None = None
+    until: datetime | None = None
+    """When a wait ends by itself."""
+    needs_attention: bool = False
+    """Whether a person should be told: the supervisor can't settle it alone."""
+    plan: RestartPlan | None = None

@@ -1,0 +1,176 @@
+"""Rules for epochs whose driver may live: keep it, wait for it, kill it, or record its end. Pure."""
+
+from datetime import timedelta
+
+from streamops.control.drivers import ExitRecord
+from streamops.control.fold import Desire
+from streamops.control.records import Outcome
+from streamops.launch import DriverState
+from streamops.spec import StreamSpec
+from streamops.supervisor.decision import Action, Decision
+from streamops.supervisor.observe import EpochFacts, Observation
+from streamops.supervisor.start_rules import decide_start, maintenance, stopped, worst_plan
+
+
+def decide_older_epoch(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
+    """A newer claim exists: this driver must be gone before the newer one is submitted."""
+    number = facts.epoch.number
+    if facts.status:
+        if facts.status.state is DriverState.ENDED:
+            return _record_end(facts, facts.status.evidence, superseded=True)
+        if facts.status.state is DriverState.UNKNOWN:
+            return _wait_for_unseen(facts, spec, facts.status.evidence)
+        return _kill(facts, f"epoch {number} was superseded and still lives: {facts.status.evidence}")
+    if facts.found:
+        return _kill(facts, f"epoch {number} was superseded, and a driver with its token lives")
+    if not facts.traces:
+        # Its claim was read after the newer one was appended: should its driver appear after all, it writes its first
+        # beat, reads the log, sees the newer claim and halts.
+        return _record_end(facts, "no driver and no beat of it was ever seen", superseded=True)
+    if facts.stood_still >= spec.timings.takeover:
+        return _record_end(facts, "its beat stands still and no process carries its token", superseded=True)
+    return Decision(
+        action=Action.WAIT,
+        reason=f"epoch {number} has been superseded and left a beat: waiting until it must have halted",
+        epoch=number,
+    )
+
+
+def decide_newest_epoch(
+    facts: EpochFacts, observation: Observation, spec: StreamSpec, *, mine: frozenset[str]
+) -> Decision | None:
+    """The driver that may write: its end first, then what can't be seen, then what hangs, then what was asked of it."""
+    if facts.status is None:
+        return _unsubmitted(facts, observation, spec, mine=mine)
+    if facts.status.state is DriverState.ENDED:
+        return _record_end(facts, facts.status.evidence, stop=observation.state.desire is Desire.STOPPED)
+    if facts.status.state is DriverState.BROKEN:
+        return _kill(facts, facts.status.evidence)
+    if facts.status.state is DriverState.UNKNOWN:
+        return _wait_for_unseen(facts, spec, facts.status.evidence)
+    return _hung(facts, spec) or _over_grace(facts, observation, spec) or _keep(facts, observation)
+
+
+def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, *, mine: frozenset[str]) -> Decision:
+    """One epoch is submitted at most once, by whoever claimed it; anybody else claims the next.
+
+    Neither happens while the stream is meant to stand still. A driver that was submitted without a record all the same
+    sees the request, which lies behind its claim.
+    """
+    number = facts.epoch.number
+    held_back = stopped(observation, spec) or maintenance(observation, spec)
+    if held_back and facts.epoch.claim.token in mine:
+        return _record_end(facts, f"not submitted, {held_back.reason}")
+    if held_back:
+        return held_back
+    if facts.epoch.claim.token in mine:
+        # Judged once more: an older driver may have planned a batch between the claim and its end.
+        plan = worst_plan(observation)
+        if not (spec.sink.guarantee.accepts(plan.safety) or facts.epoch.claim.accepts_unsafe):
+            return _record_end(facts, f"not submitted, a start is {plan.safety} by now: {plan.summary}")
+        return Decision(action=Action.SUBMIT, reason="claimed, and every older driver is proven gone", epoch=number)
+    by = facts.epoch.claimed.by
+    if facts.watched < spec.timings.claim:
+        return Decision(
+            action=Action.WAIT,
+            reason=f"epoch {number} is claimed by {by.actor} on {by.host}, not yet submitted",
+            epoch=number,
+        )
+    # Left behind. The next claim is a start like any other; the one before stays open until its driver, which may have
+    # been submitted without a record, is proven gone.
+    return decide_start(observation, spec)
+
+
+def _wait_for_unseen(facts: EpochFacts, spec: StreamSpec, evidence: str) -> Decision:
+    """Unreachable is not dead: a moving beat shows life, a still one is one sign of two."""
+    number = facts.epoch.number
+    if facts.stood_still < spec.timings.takeover:
+        return Decision(action=Action.KEEP, reason=f"epoch {number} can't be seen from here: {evidence}", epoch=number)
+    return Decision(
+        action=Action.WAIT,
+        reason=f"epoch {number} can't be seen from here ({evidence}) and its beat stands still: make sure that it is dead,"
+        f" then `streamops start {spec.name} --confirm-dead {number} --reason …`",
+        epoch=number,
+        needs_attention=True,
+    )
+
+
+def _hung(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
+    """The process lives, and its beat stands still: two signs."""
+    number, still = facts.epoch.number, facts.stood_still
+    if any(trace.exit for trace in facts.traces):
+        if still > spec.timings.halt:
+            return _kill(facts, f"epoch {number} has left its exit record, but its process does not end")
+        return None
+    if facts.heartbeat is None:
+        if still > spec.timings.start:
+            return _kill(facts, f"epoch {number} has not beaten once in {_seconds(still)}")
+        return None
+    if still > spec.timings.takeover:
+        return _kill(facts, f"the beat of epoch {number} has stood still for {_seconds(still)}: it hangs")
+    return None
+
+
+def _over_grace(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision | None:
+    """A graceful stop was asked for, and its grace is over."""
+    state = observation.state
+    yielding = state.maintenance.note if state.maintenance else None
+    asked = state.desired if state.desire is Desire.STOPPED else yielding
+    if asked is None:
+        return None
+    waited = observation.now - min(asked.at, observation.now)
+    if waited <= spec.timings.stop:
+        return None
+    return _kill(facts, f"epoch {facts.epoch.number} did not stop within {_seconds(spec.timings.stop)} of the request")
+
+
+def _keep(facts: EpochFacts, observation: Observation) -> Decision:
+    number, beat = facts.epoch.number, facts.heartbeat
+    if observation.state.desire is Desire.STOPPED:
+        return Decision(action=Action.KEEP, reason=f"epoch {number} is stopping", epoch=number)
+    if beat is None:
+        return Decision(action=Action.KEEP, reason=f"epoch {number} is starting", epoch=number)
+    return Decision(action=Action.KEEP, reason=f"epoch {number} is {beat.phase}, batch {beat.batch}", epoch=number)
+
+
+def _kill(facts: EpochFacts, reason: str) -> Decision:
+    submission = facts.epoch.submission
+    handles = (submission.handle,) if submission else facts.found
+    return Decision(action=Action.KILL, reason=reason, epoch=facts.epoch.number, handles=handles)
+
+
+def _record_end(facts: EpochFacts, evidence: str, *, superseded: bool = False, stop: bool = False) -> Decision:
+    exit_record = _telling_exit(facts)
+    return Decision(
+        action=Action.RECORD_END,
+        reason=f"epoch {facts.epoch.number} has ended: {evidence}",
+        epoch=facts.epoch.number,
+        outcome=_outcome(facts, exit_record, superseded=superseded, stop=stop),
+        exit=exit_record,
+    )
+
+
+def _telling_exit(facts: EpochFacts) -> ExitRecord | None:
+    """Of several instances the one that did the work: a second one halts with lease-lost and hides nothing."""
+    records = [trace.exit for trace in facts.traces if trace.exit]
+    return min(records, key=lambda record: (record.outcome is Outcome.LEASE_LOST, record.at), default=None)
+
+
+def _outcome(facts: EpochFacts, exit_record: ExitRecord | None, *, superseded: bool, stop: bool) -> Outcome:
+    """Its own word first; without one, what was done to it; and only then the plain fact that it is gone."""
+    if exit_record:
+        return exit_record.outcome
+    if stop:
+        return Outcome.STOPPED
+    was_there = bool(facts.traces)
+    if superseded:
+        return Outcome.LEASE_LOST if was_there or facts.epoch.submission else Outcome.NEVER_STARTED
+    if facts.status is None:
+        return Outcome.NEVER_STARTED
+    if facts.epoch.kill and was_there:
+        return Outcome.KILLED
+    return Outcome.DIED if was_there else Outcome.LAUNCH_FAILED
+
+
+def _seconds(duration: timedelta) -> str:
+    return f"{duration.total_seconds():.0f} s"

@@ -1,0 +1,160 @@
+"""Rules for a stream of which nothing lives: may it be started now? Pure."""
+
+from collections.abc import Callable
+
+from streamops.control.fold import Desire
+from streamops.control.records import Outcome
+from streamops.restart import RestartPlan, RestartTiming, Safety, advise_restart, plan_restart
+from streamops.spec import StreamSpec
+from streamops.supervisor.decision import Action, Decision
+from streamops.supervisor.observe import Observation, position_of
+
+
+def decide_start(observation: Observation, spec: StreamSpec) -> Decision:
+    """Nothing lives. What people asked for comes first, then whose work the checkpoint is, then policy, then the data."""
+    for rule in _START_RULES:
+        if decision := rule(observation, spec):
+            return decision
+    return _by_plan(observation, spec)
+
+
+def belongs_elsewhere(observation: Observation, spec: StreamSpec) -> Decision | None:
+    """Nothing is written to a log that belongs to another stream."""
+    owner = observation.state.stream
+    conflicts = observation.registry_conflicts
+    if owner and owner != spec.name:
+        conflicts = (f"the control log of {spec.checkpoint} belongs to stream {owner}", *conflicts)
+    if not conflicts:
+        return None
+    return Decision(action=Action.BLOCKED, reason="; ".join(conflicts), needs_attention=True)
+
+
+def _parked(observation: Observation, spec: StreamSpec) -> Decision | None:
+    note = observation.state.parked
+    return Decision(action=Action.PARKED, reason=note.reason, needs_attention=True) if note else None
+
+
+def stopped(observation: Observation, spec: StreamSpec) -> Decision | None:
+    """A person asked for a standstill."""
+    state = observation.state
+    if state.desire is not Desire.STOPPED or state.desired is None:
+        return None
+    return Decision(action=Action.STOPPED, reason=f"stopped by {state.desired.by.actor}: {state.desired.reason}")
+
+
+def maintenance(observation: Observation, spec: StreamSpec) -> Decision | None:
+    """Somebody needs the checkpoint for a while; a while that is over is ended here."""
+    open_one = observation.state.maintenance
+    if open_one is None:
+        return None
+    who = f"maintenance by {open_one.note.by.actor}: {open_one.note.reason}"
+    if open_one.until > observation.now:
+        return Decision(action=Action.WAIT, reason=who, until=open_one.until)
+    return Decision(action=Action.END_MAINTENANCE, reason=f"{who}, over since {open_one.until.isoformat()}")
+
+
+def _unadopted(observation: Observation, spec: StreamSpec) -> Decision | None:
+    """A checkpoint with history but without a log of ours: somebody else may be running it."""
+    checkpoint = observation.checkpoint
+    if checkpoint is None or checkpoint.is_new or observation.state.position is not None:
+        return None
+    return Decision(
+        action=Action.PARK,
+        reason=f"the checkpoint has a history (batch {checkpoint.last_offset}) that the control log knows nothing of:"
+        f" make sure that nobody runs it, then `streamops adopt {spec.name} --reason …`",
+    )
+
+
+def _foreign_writer(observation: Observation, spec: StreamSpec) -> Decision | None:
+    """Progress without a live driver of ours: a notebook, another tool, a restored copy."""
+    known, checkpoint = observation.state.position, observation.checkpoint
+    if known is None or checkpoint is None or observation.state.accepts_unsafe:
+        return None
+    if any(facts.traces or facts.found for facts in observation.epochs):
+        # A driver of ours that was submitted without a record has been here: its progress is not foreign.
+        return None
+    found = position_of(checkpoint)
+    is_other_query = bool(known.query_id and found.query_id and found.query_id != known.query_id)
+    if not is_other_query and found.offset <= known.offset and found.commit <= known.commit:
+        return None
+    return Decision(
+        action=Action.PARK,
+        reason=f"a foreign writer was here: the last driver of ours left query {known.query_id or 'none'} at offset"
+        f" {known.offset}, commit {known.commit}; now it is query {found.query_id or 'none'} at offset {found.offset},"
+        f" commit {found.commit}. Stop it, then `streamops release {spec.name} --accept-unsafe --reason …`",
+    )
+
+
+def _unasked_end(observation: Observation, spec: StreamSpec) -> Decision | None:
+    """An end that is no failure and that nobody asked for: it costs no budget, but it must not become a busy loop."""
+    state, newest = observation.state, observation.state.newest
+    if newest is None or newest.end is None or newest.ended is None or newest.has_progressed:
+        return None
+    was_asked = state.desired is not None and state.desired.at >= newest.ended.at
+    if was_asked or newest.end.outcome not in _UNCOUNTED:
+        return None
+    until = min(newest.ended.at, observation.now) + spec.restart.initial_delay
+    if until <= observation.now:
+        return None
+    return Decision(
+        action=Action.WAIT, reason=f"back-off: epoch {newest.number} ended {newest.end.outcome}", until=until
+    )
+
+
+_UNCOUNTED = frozenset({Outcome.LEASE_LOST, Outcome.STOPPED})
+
+
+def _policy(observation: Observation, spec: StreamSpec) -> Decision | None:
+    advice = advise_restart(observation.state.failures, policy=spec.restart, now=observation.now)
+    if advice.timing is RestartTiming.PARK:
+        return Decision(action=Action.PARK, reason=advice.reason)
+    if advice.timing is RestartTiming.LATER:
+        return Decision(action=Action.WAIT, reason=f"back-off: {advice.reason}", until=advice.at)
+    return None
+
+
+_START_RULES: tuple[Callable[[Observation, StreamSpec], Decision | None], ...] = (
+    _parked,
+    stopped,
+    maintenance,
+    _unadopted,
+    _foreign_writer,
+    _unasked_end,
+    _policy,
+)
+
+
+def _by_plan(observation: Observation, spec: StreamSpec) -> Decision:
+    """Never start blind: what Spark would do decides."""
+    plan = worst_plan(observation)
+    next_epoch = observation.state.next_epoch
+    if spec.sink.guarantee.accepts(plan.safety) or observation.state.accepts_unsafe:
+        reason = f"start is {plan.safety}: {plan.summary}"
+        return Decision(action=Action.CLAIM, reason=reason, epoch=next_epoch, plan=plan)
+    if plan.safety is Safety.UNKNOWN:
+        return Decision(action=Action.WAIT, reason=plan.summary, plan=plan)
+    return Decision(
+        action=Action.PARK,
+        reason=f"a start now is {plan.safety}: {plan.summary}. Repair it, or accept it with"
+        f" `streamops release {spec.name} --accept-unsafe --reason …`",
+        plan=plan,
+    )
+
+
+def worst_plan(observation: Observation) -> RestartPlan:
+    """The plan of the stream's own checkpoint, or of a companion's where that is worse."""
+    if observation.checkpoint is None:
+        return RestartPlan(safety=Safety.UNKNOWN, summary="the checkpoint was not read while a driver may live")
+    plans = [plan_restart(observation.checkpoint, known=observation.state.position)]
+    plans += [plan_restart(companion, known=None) for companion in observation.companions]
+    return max(plans, key=lambda plan: _SEVERITY.index(plan.safety))
+
+
+_SEVERITY = (
+    Safety.SAFE,
+    Safety.SAFE_IF_IDEMPOTENT,
+    Safety.UNKNOWN,
+    Safety.BLOCKED,
+    Safety.UNSAFE,
+    Safety.FUTILE,
+)
