@@ -97,7 +97,7 @@ class Bench:
             checkpoint=f"file://{root}/checkpoints/orders",
             job=str(job_file),
             timings=timings,
-            trigger=Trigger(kind=TriggerKind.DEFAULT),
+            trigger=Trigger(kind=TriggerKind.PROCESSING_TIME, interval=seconds(0.25)),
             launch=launch,
         )
         self.root = root

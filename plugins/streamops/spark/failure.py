@@ -1,12 +1,16 @@
 """Reading a query's failure: every error class that its text holds, not only the outermost."""
 
 import re
+import traceback
 
 from streamops.control.drivers import ExitRecord
 from streamops.control.records import Outcome
 
 TEXT_LIMIT = 16_000
 """Characters kept of a failure's text, from both ends: the class stands at the start, the cause at the end."""
+
+MAX_CAUSES = 20
+"""Causes followed; a chain may be a circle."""
 
 _ERROR_CLASS = re.compile(r"\[([A-Z][A-Z0-9_]{3,}(?:\.[A-Z0-9_]+)*)\]")
 _JAVA_CLASS = re.compile(r"\b((?:[a-z][a-z0-9_]*\.)+[A-Z][A-Za-z0-9]*(?:Exception|Error))\b")
@@ -19,6 +23,31 @@ def error_classes(text: str) -> tuple[str, ...]:
     text is searched.
     """
     return tuple(dict.fromkeys(_ERROR_CLASS.findall(text) + _JAVA_CLASS.findall(text)))
+
+
+def failure_text(error: BaseException) -> str:
+    """Python's traceback and every cause that the JVM knows.
+
+    The text of a StreamingQueryException holds the outermost two messages only; what went wrong stands below (seen with
+    4.2.0: a division by zero in a Delta append shows as TASK_WRITE_FAILED).
+    """
+    return "".join(traceback.format_exception(error)) + "".join(
+        f"Caused by (JVM): {cause}\n" for cause in _java_causes(error)
+    )
+
+
+def _java_causes(error: BaseException) -> list[str]:
+    """Each Java exception of the chain as text; none where the JVM has nothing to say, or no longer answers."""
+    causes: list[str] = []
+    # PySpark keeps the Java exception in `_origin`, py4j in `java_exception`.
+    origin = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    try:
+        while origin is not None and len(causes) < MAX_CAUSES:
+            causes.append(str(origin.toString()))
+            origin = origin.getCause()
+    except Exception:
+        causes.append("(the JVM stopped answering)")
+    return causes
 
 
 def shortened(text: str) -> str:

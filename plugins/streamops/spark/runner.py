@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import threading
-import traceback
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from streamops.control.records import Outcome
 from streamops.errors import StorageError, StreamOpsError
 from streamops.spark.beats import BeatThread
 from streamops.spark.context import StreamContext
-from streamops.spark.failure import exit_record
+from streamops.spark.failure import exit_record, failure_text
 from streamops.spark.hadoop import HadoopStorage
 from streamops.spark.lease import DriverIdentity, Lease
 from streamops.spark.logfile import CappedLog
@@ -127,8 +126,8 @@ class _Driver:
                 if queries.run(is_stop_wanted=lambda: bool(beats.standing.stop) or self._stop_signal.is_set()):
                     return Ending(outcome=Outcome.FINISHED)
             return Ending(outcome=Outcome.STOPPED, text=beats.standing.stop or "SIGTERM")
-        except Exception:
-            ending = Ending(outcome=Outcome.FAILED, text=traceback.format_exc())
+        except Exception as error:
+            ending = Ending(outcome=Outcome.FAILED, text=failure_text(error))
             log.exception("stream=%s failed", assignment.stream)
             if queries:
                 self._stop_rest(queries)
