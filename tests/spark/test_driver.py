@@ -174,7 +174,9 @@ class Bench:
         return self.launcher.poll(handle).state is DriverState.ENDED
 
     def expect(self, condition, *, within: float = PATIENCE) -> None:
-        assert eventually(condition, within=within), f"log of the driver:\n{self.driver_log[-5000:]}"
+        if not eventually(condition, within=within):
+            processes = [process for handle in self.handles for process in live_group(pid_of(handle))]
+            pytest.fail(f"{processes}\n{self.traces()}\nlog of the driver:\n{self.driver_log[-5000:]}")
 
     def end(self) -> None:
         for handle in self.handles:
@@ -212,17 +214,15 @@ def test_a_driver_shows_life_stands_a_second_instance_off_and_obeys_a_stop_reque
     assert f"streamops comes from {one.root}/state/lib/" in one.driver_log
 
     # A manager that restarts it behind our back gives the second process the very same arguments.
-    first_instance = one.beat.instance
-    second = one.launcher.submit(one.request(fold(one.log.read()).newest))
-    one.handles.append(second)
+    second = one.submit(fold(one.log.read()).newest)
     one.expect(lambda: one.has_ended(second))
-    assert {instance: outcome for instance, outcome in one.exits.items() if instance != first_instance} == {
-        next(iter(one.exits)): Outcome.LEASE_LOST
-    }
+    ((second_instance, outcome),) = one.exits.items()
+    assert second_instance != first.instance
+    assert outcome is Outcome.LEASE_LOST
     assert not one.has_ended(handle)
+    shutil.rmtree(local_path(driver_folder(one.control, 1, second_instance)))
 
     # Its progress file keeps its bound, however many batches there are.
-    shutil.rmtree(local_path(driver_folder(one.control, 1, next(iter(one.exits)))))
     one.expect(lambda: one.beat.batch > PROGRESS_KEPT + 5)
     one.expect(lambda: len(one.progress) == PROGRESS_KEPT)
     batches = [event["batchId"] for event in one.progress]
@@ -313,18 +313,17 @@ def test_a_driver_that_was_frozen_longer_than_the_halt_time_is_killed_by_its_wat
     """Its Python wakes up first: the JVM that stands still would let a beat hang for ever."""
     one = bench(timings=Timings(beat=seconds(1), halt=seconds(8), takeover=seconds(20)))
     handle = one.start()
-    beat = one.beat
-    os.killpg(pid_of(handle), signal.SIGSTOP)
+    jvm, python = pid_of(handle), one.beat.pid
+    os.killpg(jvm, signal.SIGSTOP)
     wakes_at = time.monotonic() + one.spec.timings.halt.total_seconds() + 1
     one.expect(lambda: time.monotonic() > wakes_at)
     assert not one.has_ended(handle)
 
-    os.kill(beat.pid, signal.SIGCONT)
+    os.kill(python, signal.SIGCONT)
 
-    one.expect(lambda: one.has_ended(handle), within=30)
-    (trace,) = one.traces()
-    assert trace.exit is None
-    assert trace.heartbeat.sequence <= one.beat.sequence
+    # Not the whole group: a short-lived chmod of the JVM's may have been frozen with it, and nobody wakes that up.
+    one.expect(lambda: {jvm, python}.isdisjoint(process.pid for process in live_group(jvm)), within=60)
+    assert one.exits == {}
 
 
 def test_a_stop_that_came_before_the_query_keeps_it_from_starting(bench, spark, monkeypatch):

@@ -100,17 +100,19 @@ def test_amounts_keep_their_cents(outcome):
 
 BAD = {
     "no value": (None, "the record is empty"),
-    "empty": (b"", "order_id is missing or not a bigint"),
-    "no JSON": (b"order 7", "order_id is missing or not a bigint"),
-    "not UTF-8": (b"\xff\xfe\x00\xd8", "order_id is missing or not a bigint"),
+    "empty": (b"", "the record is not one JSON object"),
+    "no JSON": (b"order 7", "the record is not one JSON object"),
+    "not UTF-8": (b"\xff\xfe\x00\xd8", "the record is not one JSON object"),
     "an array": (b"[" + an_order() + b"]", "order_id is missing or not a bigint"),
     "an empty object": (b"{}", "order_id is missing or not a bigint"),
     "an id that is text": (an_order(order_id="seven"), "order_id is missing or not a bigint"),
     "an id that is a fraction": (an_order(order_id=7.5), "order_id is missing or not a bigint"),
     "an id that is too large": (an_order(order_id=2**63), "order_id is missing or not a bigint"),
     "no customer": (an_order(customer=None), "customer is missing or not a string"),
-    "an amount that is text": (an_order(amount="much"), "amount is missing or not a decimal(12,2)"),
-    "an amount that is too large": (an_order(amount=10_000_000_000), "amount is missing or not a decimal(12,2)"),
+    "an amount that is text": (an_order(amount="much"), "amount is missing or not a decimal(38,18)"),
+    "an amount of parts of a cent": (an_order(amount=0.005), "the amount does not fit into cents"),
+    "an amount that fits no decimal": (an_order(amount=10**30), "amount is missing or not a decimal(38,18)"),
+    "an amount that is too large": (an_order(amount=10_000_000_000), "the amount does not fit into cents"),
     "no status": (an_order(status=None), "status is missing or not a string"),
     "a time that is none": (an_order(event_time="yesterday"), "event_time is missing or not a timestamp"),
     "two wrong fields: the first is named": (
@@ -156,7 +158,7 @@ def test_an_amount_with_parts_of_a_cent_is_not_rounded_in_silence(outcome):
     rows, dead = outcome(an_order(amount=12.345))
 
     assert rows == []
-    assert [letter.reason for letter in dead] == ["amount is missing or not a decimal(12,2)"]
+    assert [letter.reason for letter in dead] == ["the amount does not fit into cents"]
 
 
 def test_a_dead_letter_tells_where_it_came_from_and_what_it_was(outcome):

@@ -29,8 +29,9 @@ def build_dags(config: str) -> Iterator[DAG]:
     raises: Airflow shows the import error and keeps the DAGs that it knows.
     """
     settings = load_settings(config)
-    if settings.errors and not settings.streams:
-        raise SettingsError("\n".join(str(problem) for problem in settings.errors))
+    unreadable = [problem for problem in settings.errors if not problem.stream]
+    if unreadable and not settings.streams:
+        raise SettingsError("\n".join(str(problem) for problem in unreadable))
     wanted = get_parsing_context().dag_id
     for spec in settings.streams:
         if wanted in (None, stream_dag_id(spec.name)):

@@ -62,6 +62,10 @@ class StreamOperator(BaseOperator):
         except StreamOpsError as error:
             self.log.warning("stream=%s can't be supervised now, trying again: %s", self.stream, error)
             self._sleep(end_at)
+        except Exception:
+            # A fault of our own must not end the supervision either; it is shown in full, each time.
+            self.log.exception("stream=%s can't be supervised now, trying again", self.stream)
+            self._sleep(end_at)
         self.log.info("stream=%s %s: %s", self.stream, decision.action, decision.reason)
         if decision.action in STANDS_STILL:
             raise AirflowFailException(_standstill(self.stream, decision))
@@ -129,7 +133,7 @@ def _actor(task: BaseOperator) -> str:
 
 
 def _standstill(stream: str, decision: Decision) -> str:
-    return (
-        f"stream {stream} is {decision.action}: {decision.reason}\n"
-        f"When the cause is mended: streamops release {stream} --reason '…'"
-    )
+    text = f"stream {stream} is {decision.action}: {decision.reason}"
+    if decision.action is Action.BLOCKED:
+        return text
+    return f"{text}\nWhen the cause is mended: streamops release {stream} --reason '…'"

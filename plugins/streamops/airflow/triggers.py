@@ -21,6 +21,9 @@ T = TypeVar("T")
 
 LOOK_TIMEOUT_SECONDS = 60.0
 TROUBLE_PAUSE_SECONDS = 10.0
+ATTENTION_SECONDS = 60.0
+"""How often a task is woken for a wait that needs a second pair of eyes: its worker may see a driver that the triggerer,
+in another container, can't."""
 
 # Looks block on files, and the triggerer's loop must not; an own pool, because the loop's default one is shared with
 # every other trigger and a hung file system would fill it.
@@ -82,6 +85,8 @@ class StreamTrigger(BaseTrigger):
         """
         loop = asyncio.get_running_loop()
         fires_from = loop.time() + self.quiet_seconds
+        attention_from = loop.time() + max(self.quiet_seconds, ATTENTION_SECONDS)
+        end_at = _moment(self.end_at)
         supervisor: Supervisor | None = None
         trouble = ""
         while True:
@@ -98,9 +103,12 @@ class StreamTrigger(BaseTrigger):
                     trouble = str(error)
                     log.warning("stream=%s can't be looked at, trying again: %r", self.stream, error)
             if loop.time() >= fires_from:
-                if supervisor and look and look.decision.action not in _QUIET[self.wake_for]:
+                if supervisor and look and look.decision.action not in _QUIET.get(self.wake_for, _QUIET["act"]):
                     return self._event(look, supervisor)
-                if self.end_at and datetime.now(UTC) >= datetime.fromisoformat(self.end_at):
+                is_second_look_due = self.wake_for == "act" and loop.time() >= attention_from
+                if supervisor and look and look.decision.needs_attention and is_second_look_due:
+                    return self._event(look, supervisor)
+                if end_at and datetime.now(UTC) >= end_at:
                     return {"wake": "end-of-run", "reason": "the run has lasted its time", "end_at": self.end_at}
             await asyncio.sleep(pause)
 
@@ -130,3 +138,12 @@ class StreamTrigger(BaseTrigger):
             "end_at": self.end_at,
             "memory": supervisor.hand_over(),
         }
+
+
+def _moment(text: str) -> datetime | None:
+    """A moment from the arguments; None when there is none, or another release wrote it in another form."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None

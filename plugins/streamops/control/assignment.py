@@ -28,6 +28,7 @@ class Assignment:
     trigger_interval: timedelta
     beat: timedelta
     halt: timedelta
+    stop: timedelta
 
 
 def assignment_of(claim: Claimed) -> Assignment:
@@ -51,6 +52,7 @@ def assignment_of(claim: Claimed) -> Assignment:
             trigger_interval=timedelta(seconds=spec["trigger"]["interval"]),
             beat=timedelta(seconds=timings["beat"]),
             halt=timedelta(seconds=timings["halt"]),
+            stop=timedelta(seconds=timings["stop"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ControlLogError(

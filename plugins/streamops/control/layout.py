@@ -13,7 +13,6 @@ DRIVER_FOLDER = re.compile(r"^(\d+)-([0-9a-f]{8,32})$")
 HEARTBEAT = "heartbeat.json"
 PROGRESS = "progress.jsonl"
 EXIT = "exit.json"
-DRIVER_LOG = "driver.log"
 
 
 def control_folder(checkpoint: str) -> str:

@@ -68,6 +68,8 @@ class Position:
     query_id: str = ""
     offset: int = -1
     commit: int = -1
+    companions: tuple["Position", ...] = ()
+    """Of the further queries in the same driver, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,11 +75,6 @@ def register(storage: Storage, state_root: str, entry: RegistryEntry) -> None:
     _register(storage, state_root, entry)
 
 
-def deregister(storage: Storage, state_root: str, stream: str) -> None:
-    """Forget a stream: after its checkpoint was moved or replaced on purpose, or when it is retired."""
-    storage.delete(entry_address(state_root, stream))
-
-
 def _register(storage: Storage, state_root: str, entry: RegistryEntry) -> None:
     entries = read_registry(storage, state_root)
     _refuse_conflicts(entries, entry, state_root)
@@ -129,12 +124,13 @@ def _own_refusal(known: RegistryEntry, candidate: RegistryEntry) -> str:
     if known.checkpoint != candidate.checkpoint:
         return (
             f"{candidate.stream}: its checkpoint moved from {known.checkpoint} to {candidate.checkpoint}: set it back,"
-            " or deregister the stream when the move is meant"
+            f" or remove registry/{candidate.stream}.json below state_root when the move is meant"
         )
     if known.query_id and candidate.query_id and known.query_id != candidate.query_id:
         return (
             f"{candidate.stream}: checkpoint {candidate.checkpoint} holds query {candidate.query_id}, registered is"
-            f" {known.query_id}: it was replaced; restore it, or deregister the stream when that is meant"
+            f" {known.query_id}: it was replaced; restore it, or remove registry/{candidate.stream}.json below"
+            " state_root when that is meant"
         )
     return ""
 

@@ -3,14 +3,17 @@
 Only a cache: a snapshot that is missing, broken, or of another fold is passed over and the log is folded from its start.
 """
 
+import logging
 from dataclasses import dataclass
 
 from streamops.control import codec
 from streamops.control.fold import LogState, fold
 from streamops.control.log import LogReader
 from streamops.control.records import Record
-from streamops.errors import CorruptRecordError, ObjectNotFoundError
+from streamops.errors import CorruptRecordError, ObjectNotFoundError, StorageError
 from streamops.storage import ReadableStorage, WritableStorage, join
+
+log = logging.getLogger(__name__)
 
 SNAPSHOT_INTERVAL = 50
 """Records between two snapshots."""
@@ -55,8 +58,13 @@ def refresh_state(storage: ReadableStorage, control: str, state: LogState) -> Lo
 def save_snapshot_if_due(storage: WritableStorage, control: str, before: LogState, record: Record) -> None:
     """Write the snapshot when the record that was just appended completes an interval."""
     state = fold((record,), before)
-    if state.next_number % SNAPSHOT_INTERVAL == 0:
+    if state.next_number % SNAPSHOT_INTERVAL:
+        return
+    try:
         storage.write(_address(control), codec.encode(Snapshot(fold_version=FOLD_VERSION, state=state)))
+    except StorageError as error:
+        # The record is in the log, and that is what counts.
+        log.warning("snapshot of %s not written: %s", control, error)
 
 
 def _read_snapshot(storage: ReadableStorage, control: str) -> LogState | None:

@@ -43,7 +43,7 @@ class LocalLauncher:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     cwd=request.folder,
-                    env={**os.environ, **dict(request.environment)},
+                    env=_inherited_environment() | dict(request.environment),
                     start_new_session=True,
                 )
         except OSError as error:
@@ -69,6 +69,12 @@ class LocalLauncher:
             return DriverStatus(state=DriverState.UNKNOWN, evidence=elsewhere)
         pid, start_ticks = _process(handle)
         reap(pid)
+        try:
+            return self._poll_here(pid, start_ticks)
+        except LaunchError as error:
+            return DriverStatus(state=DriverState.UNKNOWN, evidence=str(error))
+
+    def _poll_here(self, pid: int, start_ticks: int) -> DriverStatus:
         if live_process(pid, start_ticks=start_ticks):
             return DriverStatus(state=DriverState.RUNNING, evidence=f"process {pid} runs")
         members = _members(pid, start_ticks)
@@ -93,16 +99,22 @@ class LocalLauncher:
             send_signal(pid, start_ticks=start_ticks, signal_number=signal_number)
 
 
+def _inherited_environment() -> dict[str, str]:
+    """This process' variables without Airflow's: its secrets are none of a job's, and live no longer than its task."""
+    return {name: value for name, value in os.environ.items() if not name.lstrip("_").startswith("AIRFLOW")}
+
+
 def _members(leader: int, start_ticks: int) -> list[tuple[int, int]]:
     """Living members of the driver's group, as pid and start ticks.
 
-    A group number can't be reused while the group has members, so members younger than a *living* stranger with the
-    leader's number belong to that stranger.
+    A group number can't be reused while the group has members. A stranger that got the number later leads its group, or
+    has led it and is gone; the driver leads its own session, so a member of another session is a stranger's.
     """
     stat = read_stat(leader)
     if stat and stat.start_ticks != start_ticks:
         return []
-    return [(member.pid, member.start_ticks) for member in live_group(leader)]
+    members = (member for member in live_group(leader) if member.session == leader)
+    return [(member.pid, member.start_ticks) for member in members if member.start_ticks >= start_ticks]
 
 
 def _why_not_visible(handle: DriverHandle) -> str:

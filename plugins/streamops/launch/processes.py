@@ -63,11 +63,13 @@ def this_host() -> HostIdentity:
 
 
 def read_stat(pid: int) -> ProcessStat | None:
-    """The process with this number, or None when there is none."""
+    """The process with this number, or None when there is none. LaunchError when `/proc` hides it (hidepid)."""
     try:
         text = (PROC / str(pid) / "stat").read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
+    except PermissionError as error:
+        raise LaunchError(f"/proc hides process {pid} from this user: run as the user that started it") from error
     # The command name may hold spaces and parentheses: the fields start behind the last one.
     fields = text[text.rindex(")") + 2 :].split()
     return ProcessStat(
@@ -127,8 +129,9 @@ def reap(pid: int) -> None:
 
 def _all_processes() -> Iterator[ProcessStat]:
     for name in os.listdir(PROC):
-        if name.isdigit() and (stat := read_stat(int(name))):
-            yield stat
+        with contextlib.suppress(LaunchError):  # another user's, and hidden
+            if name.isdigit() and (stat := read_stat(int(name))):
+                yield stat
 
 
 def _arguments(pid: int) -> list[bytes]:

@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import random
-import signal
 import statistics
 import sys
 import time
@@ -16,8 +15,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from streamops.errors import StreamOpsError
-from streamops.sandbox.drivers import DoubleWriterWatch, LiveDriver, live_drivers
+from streamops.errors import SandboxError, StreamOpsError
+from streamops.sandbox.drivers import DoubleWriterWatch, LiveDriver, kill, live_drivers
 from streamops.sandbox.layout import SandboxLayout, find_project
 from streamops.sandbox.ledger import Ledger
 from streamops.sandbox.sandbox import Sandbox
@@ -25,10 +24,12 @@ from streamops.sandbox.sandboxed_stream import SandboxedStream
 from streamops.sandbox.timeline import Reaction, now
 from streamops.sandbox.waiting import SilentNarrator, StderrNarrator
 
+RESULT = "chaos.json"
 RATE = 100.0
-LONGEST_LIFE_SECONDS = 30.0
-"""A driver is killed at a random instant of its first thirty seconds: while the JVM starts, before the first beat, in the
-middle of a batch, between two."""
+LONGEST_START_SECONDS = 20.0
+LONGEST_RUN_SECONDS = 8.0
+"""Every other driver is killed at a random instant of its first twenty seconds: while the JVM starts, before or after the
+first beat, in its first batch. The others at a random instant after a batch of theirs: in the middle of one, between two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,8 @@ class ChaosResult:
     sent: int
     delivered: int
     epochs: int
+    epochs_with_batches: int
+    """Of the killed ones, how many had committed a batch."""
     samples: int
     """Looks at the process table in search of two drivers."""
 
@@ -65,14 +68,14 @@ def run_cycles(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with DoubleWriterWatch(stream.timeline.control) as watch, Progress(*columns, console=console) as progress:
         bar = progress.add_task("kill -9", total=cycles)
-        for _ in range(cycles):
+        for cycle in range(cycles):
             stream.wait(lambda: "" if stream.timeline.newest_submitted() else "a driver", what="driver", limit=_LIMIT)
-            time.sleep(chance.uniform(0.0, LONGEST_LIFE_SECONDS))
+            _live_a_while(stream, chance, with_batches=cycle % 2 == 1)
             reactions.append(_kill_and_wait(stream, chance))
             progress.advance(bar)
         state = sandbox.stop_orders()
-        if state is None:
-            raise StreamOpsError("the generator never ran")
+        if state is None or state.running or state.unacknowledged:
+            raise SandboxError(f"the generator can't say what it sent: {state}")
         progress.update(bar, description="drain")
         ledger = stream.drain(state)
     return reactions, ledger, watch
@@ -81,32 +84,35 @@ def run_cycles(
 _LIMIT = timedelta(minutes=8)
 
 
+def _live_a_while(stream: SandboxedStream, chance: random.Random, *, with_batches: bool) -> None:
+    if not with_batches:
+        time.sleep(chance.uniform(0.0, LONGEST_START_SECONDS))
+        return
+    stream.wait_committed(stream.timeline.committed() + 1, what="a batch", limit=_LIMIT)
+    time.sleep(chance.uniform(0.0, LONGEST_RUN_SECONDS))
+
+
 def _kill_and_wait(stream: SandboxedStream, chance: random.Random) -> Reaction:
-    while not (drivers := live_drivers(stream.timeline.control)):
-        time.sleep(0.2)
+    stream.wait(lambda: "" if live_drivers(stream.timeline.control) else "a process", what="driver", limit=_LIMIT)
+    driver = live_drivers(stream.timeline.control)[-1]
     killed_at = now()
-    _kill(drivers[-1], chance)
-    epoch = drivers[-1].epoch
+    for pid in _victims(driver, chance):
+        kill(pid)
     stream.wait(
-        lambda: "" if stream.timeline.reaction(epoch, killed_at) else f"the successor of epoch {epoch}",
+        lambda: "" if stream.timeline.reaction(driver.epoch, killed_at) else f"the successor of epoch {driver.epoch}",
         what="restart",
         limit=_LIMIT,
     )
-    reaction = stream.timeline.reaction(epoch, killed_at)
+    reaction = stream.timeline.reaction(driver.epoch, killed_at)
     if reaction is None:
-        raise StreamOpsError("the control log lost a record between two looks")
+        raise SandboxError("the control log lost a record between two looks")
     return reaction
 
 
-def _kill(driver: LiveDriver, chance: random.Random) -> None:
+def _victims(driver: LiveDriver, chance: random.Random) -> list[int]:
     """The JVM alone, the Python alone, or all at once: each leaves other remains."""
     others = [pid for pid in driver.members if pid != driver.leader]
-    victims = chance.choice(([driver.leader], others[:1] or [driver.leader], list(driver.members)))
-    for pid in victims:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+    return chance.choice([[driver.leader], others[:1] or [driver.leader], list(driver.members)])
 
 
 def _percentile(values: Sequence[float], percent: int) -> float:
@@ -131,6 +137,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     layout = SandboxLayout(project=project, root=root / "chaos")
     sandbox = Sandbox(layout, narrator=StderrNarrator(), inherited=os.environ)
     console.print(f"chaos: {arguments.cycles} kills, seed {seed}", highlight=False)
+    (root / RESULT).unlink(missing_ok=True)
     try:
         sandbox.reset()
         result = _run(sandbox, arguments, seed, console)
@@ -138,7 +145,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(f"[red]chaos failed:[/] {error}", highlight=False)
         return 1
     text = json.dumps(asdict(result), indent=2)
-    (root / "chaos.json").write_text(text + "\n")
+    (root / RESULT).write_text(text + "\n")
     print(text)
     return 0 if result.is_good else 1
 
@@ -166,6 +173,7 @@ def _run(sandbox: Sandbox, arguments: argparse.Namespace, seed: int, console: Co
             sent=ledger.sent,
             delivered=ledger.delivered,
             epochs=stream.timeline.epochs(),
+            epochs_with_batches=stream.timeline.epochs_with_batches(),
             samples=watch.samples,
         )
     finally:

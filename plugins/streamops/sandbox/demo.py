@@ -11,7 +11,6 @@ What it shows, in order:
 
 import json
 import os
-import signal
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -21,7 +20,7 @@ from rich.console import Console
 
 from streamops.errors import SandboxError, StreamOpsError
 from streamops.sandbox.airflow import Component
-from streamops.sandbox.drivers import DoubleWriterWatch, live_drivers, process_titled
+from streamops.sandbox.drivers import DoubleWriterWatch, kill, live_drivers, process_titled
 from streamops.sandbox.ledger import Ledger
 from streamops.sandbox.sandbox import Sandbox
 from streamops.sandbox.sandboxed_stream import STREAM, SandboxedStream
@@ -30,6 +29,7 @@ from streamops.sandbox.timeline import Reaction, now
 from streamops.sandbox.waiting import StderrNarrator
 from streamops.spec.names import stream_dag_id
 
+RESULT = "demo.json"
 RATE = 200.0
 """Orders a second."""
 BATCHES_FIRST = 3
@@ -75,10 +75,10 @@ class Demo:
         with DoubleWriterWatch(self._stream.timeline.control) as watch:
             self._first_batches()
             reaction, first_batch = self._kill_driver()
-            before = self._living_driver()
+            before = self._living_drivers()
             self._kill_task()
             self._kill_triggerer_and_scheduler()
-            survived = self._living_driver() == before
+            survived = self._living_drivers() == before
             ledger = self._account()
         return DemoResult(
             **asdict(ledger),
@@ -125,20 +125,19 @@ class Demo:
         self._wait_supervised(run.run_id)
         committed = self._stream.timeline.committed()
         api.clear_task_instance(dag_id, run.run_id, "supervise")
-        pid = self._wait_for_task_process(run.run_id)
-        os.kill(pid, signal.SIGKILL)
+        pid = self._kill_task_process(run.run_id)
         self._tell(f"the task was cleared, kill -9 of its new process {pid}")
         self._stream.wait_committed(committed + 1, what="a batch without the task")
         self._wait_supervised(run.run_id)
         self._tell("Airflow has tried again and attached to the same driver")
 
-    def _wait_for_task_process(self, run_id: str) -> int:
-        """The process of task supervise, as soon as it shows: it lives for seconds only."""
+    def _kill_task_process(self, run_id: str) -> int:
+        """SIGKILL for the process of task supervise as soon as it shows: it lives for seconds only."""
         api, deadline = self._sandbox.api(), time.monotonic() + TASK_PROCESS_LIMIT_SECONDS
         while time.monotonic() < deadline:
             for instance in api.task_instances(stream_dag_id(STREAM), run_id):
                 pid = process_titled(f"airflow worker -- {instance.attempt_id}")
-                if instance.task_id == "supervise" and pid:
+                if instance.task_id == "supervise" and pid and kill(pid):
                     return pid
             time.sleep(0.05)
         raise SandboxError("no process of the cleared task was seen: look into the scheduler's log")
@@ -169,9 +168,8 @@ class Demo:
         self._tell(f"generator stopped after {state.sent} orders and {state.malformed} malformed records; draining")
         return self._stream.drain(state)
 
-    def _living_driver(self) -> tuple[int, int]:
-        (driver,) = live_drivers(self._stream.timeline.control)
-        return driver.epoch, driver.leader
+    def _living_drivers(self) -> tuple[tuple[int, int], ...]:
+        return tuple((driver.epoch, driver.leader) for driver in live_drivers(self._stream.timeline.control))
 
     def _tell(self, text: str) -> None:
         self._console.print(f"[dim]{time.monotonic() - self._begin:6.1f} s[/]  {text}", highlight=False, soft_wrap=True)
@@ -186,6 +184,7 @@ def main() -> int:
     good = False
     try:
         sandbox.up(with_airflow=False)
+        (sandbox.layout.root / RESULT).unlink(missing_ok=True)
         stream = SandboxedStream(sandbox, narrator=narrator, actor="demo")
         stream.requests.start("make demo")
         demo = Demo(sandbox, stream, console)
@@ -204,7 +203,7 @@ def main() -> int:
 
 
 def _close(result: DemoResult, sandbox: Sandbox, console: Console) -> None:
-    (sandbox.layout.root / "demo.json").write_text(json.dumps(asdict(result), indent=2) + "\n")
+    (sandbox.layout.root / RESULT).write_text(json.dumps(asdict(result), indent=2) + "\n")
     _say(
         console,
         f"malformed {result.malformed}  dead letters {result.dead_letters}",

@@ -1,6 +1,7 @@
 """Seeing the drivers of one stream from outside: in the process table, not through the suite's own eyes."""
 
 import os
+import signal
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,6 +78,15 @@ def is_alive(pid: int) -> bool:
     """Whether a process still runs code."""
     stat = read_stat(pid)
     return stat is not None and stat.is_alive
+
+
+def kill(pid: int) -> bool:
+    """SIGKILL; False when the process has ended meanwhile."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def process_titled(title: str) -> int | None:

@@ -51,6 +51,10 @@ class Timeline:
         newest = fold(self._log.read()).newest
         return newest.number if newest else 0
 
+    def epochs_with_batches(self) -> int:
+        """How many ended epochs had committed a batch."""
+        return sum(failure.has_progressed for failure in fold(self._log.read()).failures)
+
     def reaction(self, epoch: int, killed_at: datetime) -> Reaction | None:
         """What followed the kill of an epoch's driver; None while its successor is not submitted."""
         records = self._log.read()

@@ -19,8 +19,11 @@ _SECRET_WORDS = (
 _NOT_SECRET = re.compile(r"\.credentials?\.provider(\.mapping)?$|^spark\.security\.credentials\.\w+\.enabled$")
 """They name a class or a switch: `spark.hadoop.fs.s3a.aws.credentials.provider`."""
 
-_SECRET_IN_VALUE = re.compile(r"(password|passwd|secret)[\w.]*\s*=\s*\S", re.IGNORECASE)
+_SECRET_IN_VALUE = re.compile(r"(password|passwd|secret|token|api[._-]?key)[\w.]*\s*=\s*\S", re.IGNORECASE)
 """`-Djavax.net.ssl.trustStorePassword=…` among Java options."""
+
+_PASSWORD_IN_URI = re.compile(r"://[^/@\s]*:[^/@\s]+@")
+"""The same inside a longer text."""
 
 PASSWORD_IN_ADDRESS = re.compile(r"(?<=:)[^:/@\s]+(?=@)")
 """`s3a://key:…@bucket`"""
@@ -67,7 +70,7 @@ def is_secret_name(name: str) -> bool:
 
 def holds_secret(text: str) -> bool:
     """Whether a text sets a secret somewhere inside."""
-    return bool(_SECRET_IN_VALUE.search(text))
+    return bool(_SECRET_IN_VALUE.search(text) or _PASSWORD_IN_URI.search(text))
 
 
 def refused_kafka_option(name: str, value: str) -> str:

@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _TICK = timedelta(milliseconds=500)
-GRACE = timedelta(seconds=60)
-"""How long a graceful stop waits for a gap between two batches before it stops all the same; the batch runs again then."""
+GRACE_SHARE = 0.7
+"""Of the declared stop grace, what all queries together may wait for a gap between two batches; then they are stopped in
+the middle of one, which runs again at the next start. The rest is for the stop itself, before the supervisor kills."""
 
 
 class RunningQueries:
     """The stream's query, first, and its companions."""
 
-    def __init__(self, queries: "list[StreamingQuery]", report: DriverReport) -> None:
+    def __init__(self, queries: "list[StreamingQuery]", report: DriverReport, *, stop_grace: timedelta) -> None:
         self._queries = queries
         self._report = report
+        self._stop_grace = stop_grace
         self._seen = -1
 
     @classmethod
@@ -38,13 +40,30 @@ class RunningQueries:
         report: DriverReport,
     ) -> "RunningQueries":
         """Name, checkpoint and trigger are the runner's: so one job serves as live query, catch-up and backfill."""
-        queries = [_start(writer, assignment, name=assignment.stream, checkpoint=assignment.checkpoint)]
+        running = cls([], report, stop_grace=assignment.stop * GRACE_SHARE)
+        try:
+            running._start_all(writer, companions, assignment)
+        except Exception:
+            running.stop()
+            raise
+        first = running._queries[0]
+        report.query_started(str(first.id))
+        log.info("stream=%s started, query_id=%s run_id=%s", assignment.stream, first.id, first.runId)
+        return running
+
+    @property
+    def is_active(self) -> bool:
+        """Whether a query may still start a batch."""
+        return any(query.isActive for query in self._queries)
+
+    def _start_all(
+        self, writer: "DataStreamWriter", companions: "tuple[DataStreamWriter, ...]", assignment: Assignment
+    ) -> None:
+        self._queries.append(_start(writer, assignment, name=assignment.stream, checkpoint=assignment.checkpoint))
         for number, companion in enumerate(companions):
             checkpoint = companion_checkpoint(assignment.checkpoint, number)
-            queries.append(_start(companion, assignment, name=f"{assignment.stream}-{number}", checkpoint=checkpoint))
-        report.query_started(str(queries[0].id))
-        log.info("stream=%s started, query_id=%s run_id=%s", assignment.stream, queries[0].id, queries[0].runId)
-        return cls(queries, report)
+            name = f"{assignment.stream}-{number}"
+            self._queries.append(_start(companion, assignment, name=name, checkpoint=checkpoint))
 
     def run(self, *, is_stop_wanted: Callable[[], bool]) -> bool:
         """Until all have ended by themselves (True), or were stopped on request (False).
@@ -79,8 +98,8 @@ class RunningQueries:
         # `stop()` interrupts a running batch, which then runs again: so a gap is waited for. Not free of a race: a
         # batch may begin between look and stop; then it is run again, as after any crash.
         self._report.enter(DriverPhase.STOPPING)
+        deadline = time.monotonic() + self._stop_grace.total_seconds()
         for query in self._queries:
-            deadline = time.monotonic() + GRACE.total_seconds()
             batch = _last_batch(query)
             while query.isActive and time.monotonic() < deadline:
                 if not query.status["isTriggerActive"] or _last_batch(query) != batch:

@@ -85,6 +85,7 @@ class _Driver:
         self._report = DriverReport()
         self._lease = Lease(HadoopStorage(spark), self._identity, self._report, clock=clock)
         self._log_file = CappedLog(arguments.log)
+        self._queries: RunningQueries | None = None
 
     def run(self) -> Ending:
         started = self._clock.monotonic()
@@ -92,7 +93,7 @@ class _Driver:
             standing = self._lease.first_beat()
             assignment = assignment_of(self._lease.watch.claim()) if standing.holds_claim else None
         except StreamOpsError as error:
-            return self._end(Ending(outcome=Outcome.LEASE_LOST, text=f"the claim could not be checked: {error}"))
+            return self._end(Ending(outcome=Outcome.FAILED, text=f"the claim could not be checked: {error}"))
         if assignment is None:
             return self._end(Ending(outcome=Outcome.LEASE_LOST, text=standing.lost))
         if standing.stop:
@@ -113,24 +114,25 @@ class _Driver:
         beats.end()
         self._report.enter(DriverPhase.ENDED)
         ending = self._end(ending)
-        watchdog.stand_down()
+        if self._queries is None or not self._queries.is_active:
+            # Otherwise it stays on guard, and without beats it ends what does not stop.
+            watchdog.stand_down()
         return ending
 
     def _run_queries(self, assignment: Assignment, beats: BeatThread) -> Ending:
         context = StreamContext(assignment)
-        queries: RunningQueries | None = None
         try:
             writer = _load_define(assignment.job)(self._spark, context)
             if not beats.standing.stop and not self._stop_signal.is_set():
-                queries = RunningQueries.start(writer, context.companions, assignment, self._report)
-                if queries.run(is_stop_wanted=lambda: bool(beats.standing.stop) or self._stop_signal.is_set()):
+                self._queries = RunningQueries.start(writer, context.companions, assignment, self._report)
+                if self._queries.run(is_stop_wanted=lambda: bool(beats.standing.stop) or self._stop_signal.is_set()):
                     return Ending(outcome=Outcome.FINISHED)
             return Ending(outcome=Outcome.STOPPED, text=beats.standing.stop or "SIGTERM")
         except Exception as error:
             ending = Ending(outcome=Outcome.FAILED, text=failure_text(error))
             log.exception("stream=%s failed", assignment.stream)
-            if queries:
-                self._stop_rest(queries)
+            if self._queries:
+                self._stop_rest(self._queries)
             return ending
 
     def _stop_rest(self, queries: RunningQueries) -> None:

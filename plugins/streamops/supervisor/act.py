@@ -22,7 +22,7 @@ from streamops.control.records import (
 )
 from streamops.control.registry import register
 from streamops.control.snapshot import save_snapshot_if_due
-from streamops.errors import AppendRefusedError, LaunchError
+from streamops.errors import AppendRefusedError, StreamOpsError
 from streamops.launch import Launcher
 from streamops.spec import StreamSpec
 from streamops.spec.wire import spec_text
@@ -82,7 +82,7 @@ class Actor:
 
     def _claim(self, decision: Decision, observation: Observation) -> None:
         checkpoint = observation.checkpoint
-        position = position_of(checkpoint) if checkpoint else self._observer.position()
+        position = position_of(checkpoint, observation.companions) if checkpoint else self._observer.position()
         register(self._log.storage, self._state_root, registry_entry(self._spec, position.query_id))
         token = uuid.uuid4().hex
         body = Claimed(
@@ -107,7 +107,7 @@ class Actor:
         self._claims.discard(epoch.claim.token)
         try:
             handle = self._launcher.submit(submit_request(self._spec, epoch, self._log.control, self._state_root))
-        except (LaunchError, OSError) as error:
+        except (StreamOpsError, OSError) as error:
             failed = DriverEnded(
                 epoch=epoch.number,
                 outcome=Outcome.LAUNCH_FAILED,

@@ -61,6 +61,11 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
     held_back = stopped(observation, spec) or maintenance(observation, spec)
     if held_back and facts.epoch.claim.token in mine:
         return _record_end(facts, f"not submitted, {held_back.reason}")
+    if held_back and facts.found:
+        # It sees the request itself; one that does not obey is killed like any other.
+        if facts.watched > spec.timings.stop:
+            return _kill(facts, f"a driver of epoch {number}, submitted without a record, did not stop")
+        return Decision(action=Action.WAIT, reason=f"{held_back.reason}; a driver still lives", epoch=number)
     if held_back:
         return held_back
     if facts.epoch.claim.token in mine:
@@ -76,8 +81,15 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
             reason=f"epoch {number} is claimed by {by.actor} on {by.host}, not yet submitted",
             epoch=number,
         )
-    # Left behind. The next claim is a start like any other; the one before stays open until its driver, which may have
-    # been submitted without a record, is proven gone.
+    if facts.found or facts.traces:
+        # Submitted without a record: the next claim comes first, then the end of that driver, and the checkpoint that it
+        # leaves is judged before the next submit.
+        return Decision(
+            action=Action.CLAIM,
+            reason=f"epoch {number} was claimed by {by.actor} on {by.host} and submitted without a record",
+            epoch=number + 1,
+        )
+    # Left behind, and nothing of a driver was ever seen: a start like any other.
     return decide_start(observation, spec)
 
 
@@ -103,7 +115,7 @@ def _hung(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
             return _kill(facts, f"epoch {number} has left its exit record, but its process does not end")
         return None
     if facts.heartbeat is None:
-        if still > spec.timings.start:
+        if still > spec.timings.start and not facts.traces:
             return _kill(facts, f"epoch {number} has not beaten once in {_seconds(still)}")
         return None
     if still > spec.timings.takeover:
@@ -128,6 +140,10 @@ def _keep(facts: EpochFacts, observation: Observation) -> Decision:
     number, beat = facts.epoch.number, facts.heartbeat
     if observation.state.desire is Desire.STOPPED:
         return Decision(action=Action.KEEP, reason=f"epoch {number} is stopping", epoch=number)
+    if any(not trace.is_readable for trace in facts.traces):
+        # Unreadable is not dead: another version may have written it.
+        reason = f"epoch {number} runs, and what it writes can't be read"
+        return Decision(action=Action.KEEP, reason=reason, epoch=number, needs_attention=True)
     if beat is None:
         return Decision(action=Action.KEEP, reason=f"epoch {number} is starting", epoch=number)
     return Decision(action=Action.KEEP, reason=f"epoch {number} is {beat.phase}, batch {beat.batch}", epoch=number)

@@ -72,13 +72,13 @@ class Observer:
         epochs = tuple(self._epoch(epoch) for epoch in state.open_epochs)
         if any(facts.status for facts in epochs):
             return Observation(now=self._clock.now(), state=state, epochs=epochs, checkpoint=None)
-        checkpoint = read_checkpoint(self._storage, self._spec.checkpoint)
+        checkpoint, companions = read_checkpoints(self._storage, self._spec.checkpoint)
         return Observation(
             now=self._clock.now(),
             state=state,
             epochs=epochs,
             checkpoint=checkpoint,
-            companions=self._companions(),
+            companions=companions,
             registry_conflicts=registry_conflicts(
                 read_registry(self._storage, self._state_root), registry_entry(self._spec, checkpoint.query_id)
             ),
@@ -86,7 +86,7 @@ class Observer:
 
     def position(self) -> Position:
         """Where the checkpoint stands now."""
-        return position_of(read_checkpoint(self._storage, self._spec.checkpoint))
+        return position_of(*read_checkpoints(self._storage, self._spec.checkpoint))
 
     def _epoch(self, epoch: Epoch) -> EpochFacts:
         traces = read_traces(self._storage, self._control, epoch.number)
@@ -103,17 +103,22 @@ class Observer:
             watched=self.stillness.of(f"epoch {epoch.number}", standing),
         )
 
-    def _companions(self) -> tuple[CheckpointFacts, ...]:
-        numbered = (
-            read_checkpoint(self._storage, companion_checkpoint(self._spec.checkpoint, number))
-            for number in itertools.count()
-        )
-        return tuple(itertools.takewhile(lambda facts: facts.query_id or facts.broken or not facts.is_new, numbered))
+
+def read_checkpoints(storage: Storage, checkpoint: str) -> tuple[CheckpointFacts, tuple[CheckpointFacts, ...]]:
+    """The checkpoint of a stream and those of its companions, as far as they were ever begun."""
+    numbered = (read_checkpoint(storage, companion_checkpoint(checkpoint, number)) for number in itertools.count())
+    companions = itertools.takewhile(lambda facts: facts.query_id or facts.broken or not facts.is_new, numbered)
+    return read_checkpoint(storage, checkpoint), tuple(companions)
 
 
-def position_of(facts: CheckpointFacts) -> Position:
-    """The position of a checkpoint, as records hold it."""
-    return Position(query_id=facts.query_id or "", offset=facts.last_offset, commit=facts.last_commit)
+def position_of(facts: CheckpointFacts, companions: tuple[CheckpointFacts, ...] = ()) -> Position:
+    """The position of a checkpoint and its companions, as records hold it."""
+    return Position(
+        query_id=facts.query_id or "",
+        offset=facts.last_offset,
+        commit=facts.last_commit,
+        companions=tuple(position_of(companion) for companion in companions),
+    )
 
 
 def registry_entry(spec: StreamSpec, query_id: str | None) -> RegistryEntry:

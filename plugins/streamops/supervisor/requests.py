@@ -5,7 +5,6 @@ import os
 import socket
 from datetime import timedelta
 
-from streamops.checkpoint import read_checkpoint
 from streamops.clock import Clock
 from streamops.control.fold import Desire, LogState
 from streamops.control.layout import control_folder
@@ -27,7 +26,7 @@ from streamops.errors import AppendRefusedError, ControlLogError
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.supervisor.act import new_record
-from streamops.supervisor.observe import position_of
+from streamops.supervisor.observe import position_of, read_checkpoints
 
 _TRIES = 10
 
@@ -87,7 +86,7 @@ class Requests:
         if epoch not in open_numbers:
             found = ", ".join(map(str, open_numbers)) or "none"
             raise ControlLogError(f"stream {self._spec.name}: epoch {epoch} is not open; open epochs: {found}")
-        position = position_of(read_checkpoint(self._storage, self._spec.checkpoint))
+        position = position_of(*read_checkpoints(self._storage, self._spec.checkpoint))
         return self._append(DriverEnded(epoch=epoch, outcome=Outcome.CONFIRMED_DEAD, position=position), reason)
 
     def adopt(self, reason: str, *, watch: timedelta) -> Record:
@@ -109,7 +108,7 @@ class Requests:
         return self._append(Adopted(stream=self._spec.name, position=after), reason)
 
     def _position(self) -> Position:
-        return position_of(read_checkpoint(self._storage, self._spec.checkpoint))
+        return position_of(*read_checkpoints(self._storage, self._spec.checkpoint))
 
     def _append(self, body: Body, reason: str) -> Record:
         """A request holds whatever else was recorded meanwhile, so it moves on to the next free number."""

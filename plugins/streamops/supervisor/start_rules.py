@@ -1,5 +1,6 @@
 """Rules for a stream of which nothing lives: may it be started now? Pure."""
 
+import itertools
 from collections.abc import Callable
 
 from streamops.control.fold import Desire
@@ -69,9 +70,6 @@ def _foreign_writer(observation: Observation, spec: StreamSpec) -> Decision | No
     """Progress without a live driver of ours: a notebook, another tool, a restored copy."""
     known, checkpoint = observation.state.position, observation.checkpoint
     if known is None or checkpoint is None or observation.state.accepts_unsafe:
-        return None
-    if any(facts.traces or facts.found for facts in observation.epochs):
-        # A driver of ours that was submitted without a record has been here: its progress is not foreign.
         return None
     found = position_of(checkpoint)
     is_other_query = bool(known.query_id and found.query_id and found.query_id != known.query_id)
@@ -145,8 +143,13 @@ def worst_plan(observation: Observation) -> RestartPlan:
     """The plan of the stream's own checkpoint, or of a companion's where that is worse."""
     if observation.checkpoint is None:
         return RestartPlan(safety=Safety.UNKNOWN, summary="the checkpoint was not read while a driver may live")
-    plans = [plan_restart(observation.checkpoint, known=observation.state.position)]
-    plans += [plan_restart(companion, known=None) for companion in observation.companions]
+    known = observation.state.position
+    plans = [plan_restart(observation.checkpoint, known=known)]
+    known_companions = known.companions if known else ()
+    for companion, position in itertools.zip_longest(observation.companions, known_companions):
+        if companion is None:
+            return RestartPlan(safety=Safety.UNSAFE, summary="the checkpoint of a companion query is gone: restore it")
+        plans.append(plan_restart(companion, known=position))
     return max(plans, key=lambda plan: _SEVERITY.index(plan.safety))
 
 

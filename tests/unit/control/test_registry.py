@@ -5,7 +5,6 @@ import pytest
 
 from streamops.control.registry import (
     RegistryEntry,
-    deregister,
     entry_address,
     read_registry,
     register,
@@ -164,10 +163,10 @@ def test_a_known_query_id_is_not_forgotten() -> None:
     assert read_registry(storage, STATE) == (an_entry(query_id="q"),)
 
 
-def test_a_stream_that_was_deregistered_may_have_another_checkpoint() -> None:
+def test_a_stream_whose_entry_was_removed_may_have_another_checkpoint() -> None:
     storage = MemoryStorage()
     register(storage, STATE, an_entry(checkpoint="file:///old"))
-    deregister(storage, STATE, "orders")
+    storage.delete(entry_address(STATE, "orders"))
     register(storage, STATE, an_entry(checkpoint="file:///new"))
 
     assert read_registry(storage, STATE) == (an_entry(checkpoint="file:///new"),)
