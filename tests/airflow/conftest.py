@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ from streamops.control.layout import control_folder, log_folder  # noqa: E402
 from streamops.control.log import LogReader  # noqa: E402
 from streamops.control.records import DriverHandle, Submitted  # noqa: E402
 from streamops.control.snapshot import load_state  # noqa: E402
+from streamops.errors import StreamOpsError  # noqa: E402
 from streamops.launch import DriverState  # noqa: E402
 from streamops.launch.local import LocalLauncher  # noqa: E402
 from streamops.settings import load_settings  # noqa: E402
@@ -154,12 +156,9 @@ def place(tmp_path):
     place = Place(tmp_path)
     place.declare()
     yield place
-    try:
-        handles = place.handles
-    except Exception:  # a test that broke the log has ended its drivers itself
-        handles = []
-    for handle in handles:
-        place.launcher.kill(handle)
+    with suppress(StreamOpsError):  # a test that breaks the log starts no driver
+        for handle in place.handles:
+            place.launcher.kill(handle)
 
 
 class TaskLog:

@@ -296,6 +296,16 @@ def test_a_spark_submit_that_is_not_there_is_a_failure_of_the_stream_not_of_the_
     assert place.state.failures[0].outcome is Outcome.LAUNCH_FAILED
 
 
+def test_a_fault_of_our_own_is_slept_on_and_shown_in_full(place, task, eyes, task_log):
+    def fail(checkpoint):
+        raise KeyError("a fault of our own")
+
+    eyes.on_look = fail
+
+    assert task.execute().method_name == "resume"
+    assert "can't be supervised now" in task_log.text
+
+
 # What the trigger has seen
 
 

@@ -15,7 +15,7 @@ from streamops.airflow.triggers import StreamTrigger
 from streamops.control.log import ControlLog
 from streamops.control.records import Parked
 from streamops.storage.local import LocalStorage
-from support.records import a_record
+from support.records import a_claim, a_log, a_record, a_submit, write_log
 
 PATIENCE = 60
 """Seconds that anything may take before a test gives up."""
@@ -100,6 +100,24 @@ def test_arguments_of_another_release_are_accepted():
     newest = StreamTrigger(stream="orders", config="c.yaml", colour="blue", poll_interval=30)
 
     assert newest.serialize() == oldest.serialize()
+
+
+@pytest.mark.parametrize("end_at", ["tomorrow", "2001-01-01T00:00:00"], ids=["no moment", "a moment without a zone"])
+def test_an_end_that_makes_no_sense_is_none(place, eyes, end_at):
+    place.start()
+
+    async def watch():
+        async with watching(a_trigger(place, end_at=end_at)) as task:
+            assert await off_loop(eyes.have_looked, 3)
+            return task.done()
+
+    assert asyncio.run(watch()) is False
+
+
+def test_a_purpose_that_this_release_does_not_know_is_to_act(place):
+    place.kill(place.start())
+
+    assert the_event(a_trigger(place, wake_for="something new"))["wake"] == "record-end"
 
 
 # Waking up
@@ -193,6 +211,18 @@ def test_a_started_stream_wakes_its_task(place, eyes):
     place.person().start("maintenance is over")
 
     assert the_event(a_trigger(place))["wake"] == "claim"
+
+
+def test_a_driver_that_only_a_worker_can_see_wakes_its_task_now_and_then(place, eyes, monkeypatch):
+    """Triggerer and worker may be two containers: what the one can't see the other may."""
+    monkeypatch.setattr(triggers, "ATTENTION_SECONDS", 0.0)
+    place.declare(timings={"beat": "100ms", "halt": "300ms", "takeover": "600ms"})
+    write_log(LocalStorage(), place.control, a_log(a_claim(), a_submit()))
+
+    event = the_event(a_trigger(place))
+
+    assert event["wake"] == "wait"
+    assert "can't be seen from here" in event["reason"]
 
 
 # The end of a run

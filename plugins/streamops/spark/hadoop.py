@@ -67,13 +67,17 @@ class HadoopStorage:
             nio = self._jvm.java.nio.file
             options = self._gateway.new_array(nio.CopyOption, 1)
             options[0] = nio.StandardCopyOption.ATOMIC_MOVE
-            nio.Files.move(nio.Paths.get(aside.toUri()), nio.Paths.get(path.toUri()), options)
+            nio.Files.move(self._nio_path(aside), self._nio_path(path), options)
             return
         renames = self._jvm.org.apache.hadoop.fs.Options.Rename
         overwrite = self._gateway.new_array(renames, 1)
         overwrite[0] = renames.OVERWRITE
         context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(path.toUri(), self._configuration)
         context.rename(aside, path, overwrite)
+
+    def _nio_path(self, path: Any) -> Any:
+        # Hadoop leaves letters beyond ASCII raw in a URI, and java.nio takes them escaped only.
+        return self._jvm.java.nio.file.Paths.get(self._jvm.java.net.URI(path.toUri().toASCIIString()))
 
     def _file_system(self, path: Any) -> Any:
         """The file system of a path; a local one without checksum side files, which supervisors neither write nor read."""

@@ -109,12 +109,12 @@ class RunningQueries:
 
     def _collect_progress(self) -> None:
         last = self._queries[0].lastProgress
-        if last is None or last.batchId < self._seen:
+        if last is None or last.batchId <= self._seen:
             return
-        if last.batchId > self._seen:
-            events: list[Any] = [event for event in self._queries[0].recentProgress if event.batchId > self._seen]
-            self._report.add_progress(event.json for event in events)
-            self._seen = last.batchId
+        events: list[Any] = [event for event in self._queries[0].recentProgress if event.batchId > self._seen]
+        self._report.add_progress(event.json for event in events)
+        # Not `last`: a batch may have ended between the two questions.
+        self._seen = max((event.batchId for event in events), default=self._seen)
 
 
 def _last_batch(query: "StreamingQuery") -> int:
