@@ -60,9 +60,9 @@ def _settings(layout: SandboxLayout, state: SandboxState) -> dict[str, str]:
         "AIRFLOW__API_AUTH__JWT_SECRET": state.jwt_secret,
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{ADMIN}:admin",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(layout.airflow_passwords),
-        # Seconds. Defaults of 300, 30 and 300: a new dag and a dead worker would be noticed minutes late.
+        # Seconds. Defaults of 300 and 300: a new dag and a dead worker would be noticed minutes late. Known files are parsed
+        # at the default pace: each time costs a second of one core, which the drivers on this machine need.
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
-        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
         "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "60",
     }
 
