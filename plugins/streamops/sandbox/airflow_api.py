@@ -83,27 +83,6 @@ class AirflowApi:
                 beats[key.replace("_", "-")] = datetime.fromisoformat(part[f"latest_{key}_heartbeat"])
         return beats
 
-    def dag_ids(self) -> tuple[str, ...]:
-        """The dags that Airflow has parsed."""
-        return tuple(dag["dag_id"] for dag in self.get("dags", limit=_PAGE)["dags"])
-
-    def import_errors(self) -> dict[str, str]:
-        """File name to stack trace of the dag files that do not parse."""
-        errors = self.get("importErrors", limit=_PAGE)["import_errors"]
-        return {error["filename"]: error["stack_trace"] for error in errors}
-
-    def unpause(self, dag_id: str) -> None:
-        """Let the dag be scheduled."""
-        self.patch(f"dags/{_quoted(dag_id)}", {"is_paused": False})
-
-    def pause(self, dag_id: str) -> None:
-        """Keep the dag from being scheduled; runs that have begun go on."""
-        self.patch(f"dags/{_quoted(dag_id)}", {"is_paused": True})
-
-    def trigger(self, dag_id: str, *, conf: Mapping[str, Any] | None = None) -> DagRun:
-        """Start a run by hand."""
-        return _dag_run(self.post(f"dags/{_quoted(dag_id)}/dagRuns", {"logical_date": None, "conf": dict(conf or {})}))
-
     def dag_runs(self, dag_id: str) -> tuple[DagRun, ...]:
         """The runs of the dag, newest first, 100 at most."""
         answer = self.get(f"dags/{_quoted(dag_id)}/dagRuns", order_by="-run_after", limit=_PAGE)
@@ -122,10 +101,6 @@ class AirflowApi:
     def set_task_state(self, dag_id: str, run_id: str, task_id: str, *, state: str) -> None:
         """Mark the task instance `success`, `failed` or `skipped`."""
         self.patch(f"{_run_path(dag_id, run_id)}/taskInstances/{_quoted(task_id)}", {"new_state": state})
-
-    def set_run_state(self, dag_id: str, run_id: str, *, state: str) -> None:
-        """Mark the run `success`, `failed` or `queued`."""
-        self.patch(_run_path(dag_id, run_id), {"state": state})
 
     def _authorized(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         resource = f"/api/v2/{path}"

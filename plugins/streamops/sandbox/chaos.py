@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from streamops.errors import SandboxError, StreamOpsError
+from streamops.errors import StreamOpsError
 from streamops.sandbox.drivers import DoubleWriterWatch, LiveDriver, kill, live_drivers
 from streamops.sandbox.layout import SandboxLayout, find_project
 from streamops.sandbox.ledger import Ledger
@@ -60,7 +60,7 @@ class ChaosResult:
 
 
 def run_cycles(
-    sandbox: Sandbox, stream: SandboxedStream, *, cycles: int, seed: int, console: Console
+    stream: SandboxedStream, *, cycles: int, seed: int, console: Console
 ) -> tuple[list[Reaction], Ledger, DoubleWriterWatch]:
     """Kill, wait for the successor, again; then let the stream catch up and take the account."""
     chance = random.Random(seed)
@@ -73,9 +73,7 @@ def run_cycles(
             _live_a_while(stream, chance, with_batches=cycle % 2 == 1)
             reactions.append(_kill_and_wait(stream, chance))
             progress.advance(bar)
-        state = sandbox.stop_orders()
-        if state is None or state.running or state.unacknowledged:
-            raise SandboxError(f"the generator can't say what it sent: {state}")
+        state = stream.stop_orders()
         progress.update(bar, description="drain")
         ledger = stream.drain(state)
     return reactions, ledger, watch
@@ -98,15 +96,7 @@ def _kill_and_wait(stream: SandboxedStream, chance: random.Random) -> Reaction:
     killed_at = now()
     for pid in _victims(driver, chance):
         kill(pid)
-    stream.wait(
-        lambda: "" if stream.timeline.reaction(driver.epoch, killed_at) else f"the successor of epoch {driver.epoch}",
-        what="restart",
-        limit=_LIMIT,
-    )
-    reaction = stream.timeline.reaction(driver.epoch, killed_at)
-    if reaction is None:
-        raise SandboxError("the control log lost a record between two looks")
-    return reaction
+    return stream.wait_for_reaction(driver.epoch, killed_at, limit=_LIMIT)
 
 
 def _victims(driver: LiveDriver, chance: random.Random) -> list[int]:
@@ -157,7 +147,7 @@ def _run(sandbox: Sandbox, arguments: argparse.Namespace, seed: int, console: Co
         if not arguments.airflow:
             sandbox.start_supervisor()
         sandbox.start_orders(rate=RATE)
-        reactions, ledger, watch = run_cycles(sandbox, stream, cycles=arguments.cycles, seed=seed, console=console)
+        reactions, ledger, watch = run_cycles(stream, cycles=arguments.cycles, seed=seed, console=console)
         noticed = [reaction.noticed for reaction in reactions]
         resubmitted = [reaction.resubmitted for reaction in reactions]
         return ChaosResult(

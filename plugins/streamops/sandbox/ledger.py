@@ -19,16 +19,6 @@ class Ledger:
     dead_letters: int
     """Rows of the dead-letter table, each position once."""
 
-    @property
-    def is_balanced(self) -> bool:
-        """Nothing lost, nothing twice, and each malformed record in the dead letters once."""
-        return self.lost == 0 and self.duplicated == 0 and self.malformed == self.dead_letters
-
-    @property
-    def line(self) -> str:
-        """The closing line of the demo."""
-        return f"sent {self.sent}  delivered {self.delivered}  lost {self.lost}  duplicated {self.duplicated}"
-
 
 def take_ledger(state: OrdersState, *, table: str, dead_letters: str) -> Ledger:
     """Read both tables with delta-rs, which shares no code with the writer, and compare."""

@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from streamops.clock import Clock, SystemClock
@@ -12,7 +12,7 @@ from streamops.sandbox.drivers import kill, live_drivers
 from streamops.sandbox.ledger import Ledger, take_ledger
 from streamops.sandbox.orders import OrdersState
 from streamops.sandbox.sandbox import Sandbox
-from streamops.sandbox.timeline import Timeline
+from streamops.sandbox.timeline import Reaction, Timeline
 from streamops.sandbox.waiting import Narrator, wait_until_nothing_is_missing
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
@@ -29,6 +29,7 @@ class SandboxedStream:
         self.config = Path(environment["STREAMOPS_CONFIG"])
         self.spec = load_settings(self.config, environment).stream(STREAM)
         self.timeline = Timeline(self.spec.checkpoint, self.spec.restart)
+        self._sandbox = sandbox
         self._narrator = narrator
         self._clock: Clock = SystemClock()
         self.requests = Requests(
@@ -53,6 +54,25 @@ class SandboxedStream:
         if len(drivers) != 1 or not kill(drivers[0].leader):
             raise SandboxError(f"one living driver is expected, found epochs {[driver.epoch for driver in drivers]}")
         return drivers[0].epoch
+
+    def wait_for_reaction(self, epoch: int, killed_at: datetime, *, limit: timedelta) -> Reaction:
+        """What followed the kill of an epoch's driver, as soon as its successor is submitted; SandboxError past the limit."""
+        self.wait(
+            lambda: "" if self.timeline.reaction(epoch, killed_at) else f"the successor of epoch {epoch}",
+            what="restart",
+            limit=limit,
+        )
+        reaction = self.timeline.reaction(epoch, killed_at)
+        if reaction is None:
+            raise SandboxError("the control log lost a record between two looks")
+        return reaction
+
+    def stop_orders(self) -> OrdersState:
+        """Stop the generator; SandboxError when it can't say exactly what it sent."""
+        state = self._sandbox.stop_orders()
+        if state is None or state.running or state.unacknowledged:
+            raise SandboxError(f"the generator can't say what it sent: {state}")
+        return state
 
     def driver_is_gone(self) -> str:
         """Empty when no driver process is left, else what still lives."""

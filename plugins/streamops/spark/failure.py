@@ -5,6 +5,7 @@ import traceback
 
 from streamops.control.drivers import ExitRecord
 from streamops.control.records import Outcome
+from streamops.spark.java_errors import java_exception
 
 TEXT_LIMIT = 16_000
 """Characters kept of a failure's text, from both ends: the class stands at the start, the cause at the end."""
@@ -39,8 +40,7 @@ def failure_text(error: BaseException) -> str:
 def _java_causes(error: BaseException) -> list[str]:
     """Each Java exception of the chain as text; none where the JVM has nothing to say, or no longer answers."""
     causes: list[str] = []
-    # PySpark keeps the Java exception in `_origin`, py4j in `java_exception`.
-    origin = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    origin = java_exception(error)
     try:
         while origin is not None and len(causes) < MAX_CAUSES:
             causes.append(str(origin.toString()))

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from streamops.errors import ObjectNotFoundError, ObjectTooLargeError, StorageError
+from streamops.spark.java_errors import java_exception
 from streamops.storage import DEFAULT_READ_LIMIT
 
 if TYPE_CHECKING:
@@ -105,10 +106,10 @@ def _is_local(path: Any) -> bool:
 
 
 def _java_class(error: BaseException) -> str:
-    exception = getattr(error, "java_exception", None)
+    exception = java_exception(error)
     return str(exception.getClass().getName()) if exception is not None else ""
 
 
 def _java_text(error: BaseException) -> str:
-    exception = getattr(error, "java_exception", None)
+    exception = java_exception(error)
     return str(exception.toString()) if exception is not None else repr(error)
