@@ -5,7 +5,7 @@ from itertools import count
 
 from streamops.control.records import DriverHandle
 from streamops.errors import LaunchError
-from streamops.launch import DriverState, DriverStatus, SubmitRequest
+from streamops.launch import DriverState, DriverStatus, FoundDriver, SubmitRequest
 
 
 @dataclass(slots=True, kw_only=True)
@@ -23,6 +23,13 @@ class FakeDriver:
     @property
     def is_alive(self) -> bool:
         return self.state in (DriverState.RUNNING, DriverState.BROKEN)
+
+    @property
+    def found(self) -> FoundDriver:
+        """As its own arguments name it."""
+        arguments = dict(zip(self.request.arguments[::2], self.request.arguments[1::2], strict=True))
+        control, epoch = arguments["--control"], int(arguments["--epoch"])
+        return FoundDriver(handle=self.handle, control=control, epoch=epoch, token=self.token)
 
 
 class FakeLauncher:
@@ -50,6 +57,10 @@ class FakeLauncher:
     def find(self, token: str) -> tuple[DriverHandle, ...]:
         self._raise_if_asked()
         return tuple(driver.handle for driver in self.drivers if driver.token == token and driver.is_alive)
+
+    def living(self) -> tuple[FoundDriver, ...]:
+        self._raise_if_asked()
+        return tuple(driver.found for driver in self.drivers if driver.is_alive and driver.request)
 
     def poll(self, handle: DriverHandle) -> DriverStatus:
         self._raise_if_asked()

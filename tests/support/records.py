@@ -26,6 +26,7 @@ from streamops.control.records import (
     Position,
     Record,
     Released,
+    RestartRequested,
     StartRequested,
     StopRequested,
     Submitted,
@@ -116,7 +117,7 @@ handles = st.builds(
 authors = st.builds(Author, actor=texts, host=texts, pid=st.integers(0, 2**22))
 
 BODIES: dict[type, st.SearchStrategy[Body]] = {
-    Adopted: st.builds(Adopted, stream=texts, position=positions),
+    Adopted: st.builds(Adopted, stream=texts, position=positions, epochs_seen=epochs),
     Claimed: st.builds(
         Claimed,
         stream=texts,
@@ -138,9 +139,13 @@ BODIES: dict[type, st.SearchStrategy[Body]] = {
         error_classes=st.lists(texts, max_size=3).map(tuple),
         text=texts,
         instance=texts,
+        failure_class=texts,
+        remedy=texts,
+        last_sign_at=st.none() | moments,
     ),
-    StopRequested: st.builds(StopRequested, epoch=epochs),
+    StopRequested: st.builds(StopRequested, epoch=epochs, force=st.booleans()),
     StartRequested: st.builds(StartRequested),
+    RestartRequested: st.builds(RestartRequested, epoch=epochs, force=st.booleans()),
     MaintenanceBegun: st.builds(MaintenanceBegun, until=moments),
     MaintenanceEnded: st.builds(MaintenanceEnded),
     Parked: st.builds(Parked),
@@ -172,7 +177,7 @@ logs: st.SearchStrategy[tuple[Record, ...]] = st.lists(st.tuples(bodies, moments
 """Any sequence of records, sensible or not."""
 
 
-CHOICES = ("claim", "submit", "end", "stop", "start", "park", "release")
+CHOICES = ("claim", "submit", "end", "stop", "start", "restart", "park", "release")
 
 
 def _lawful(steps: list[tuple[str, Outcome, int]]) -> tuple[Record, ...]:
@@ -199,6 +204,8 @@ def _next_body(state: LogState, choice: str, outcome: Outcome, batch: int) -> Bo
             return StopRequested(epoch=state.next_epoch - 1)
         case "start":
             return StartRequested()
+        case "restart":
+            return RestartRequested(epoch=state.next_epoch - 1)
         case "park":
             return Parked()
         case _:

@@ -30,7 +30,7 @@ def a_stream(
         sink=SinkSpec(table=f"file:///data/{name}", dead_letters=f"file:///data/{name}_dead", guarantee=guarantee),
         checkpoint=checkpoint,
         launch=LaunchSpec(spark_submit="/opt/spark/bin/spark-submit"),
-        restart=restart or RestartPolicy(),
+        restart=restart or RestartPolicy(jitter=0),
     )
     return replace(spec, **changes)
 

@@ -39,6 +39,10 @@ class Answer:
         return json.loads(self.out)
 
 
+NO_JITTER = {"restart": {"jitter": 0}}
+"""Waits to the second."""
+
+
 class Terminal:
     """Runs command lines, and plays the drivers and the supervisor behind them."""
 
@@ -57,7 +61,7 @@ class Terminal:
 
     def declare(self, *names: str, **changes: Any) -> None:
         """The settings file declares these streams and no others."""
-        self.project.load(streams={name: a_declared_stream(name, **changes) for name in names})
+        self.project.load(streams={name: a_declared_stream(name, **changes) for name in names}, defaults=NO_JITTER)
 
     def spec(self, stream: str = "orders") -> StreamSpec:
         return load_settings(self.project.file).stream(stream)

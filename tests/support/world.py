@@ -10,7 +10,7 @@ from streamops.control.log import LogReader
 from streamops.control.records import Author, DriverHandle, Record
 from streamops.control.snapshot import load_state
 from streamops.errors import LaunchError, StreamOpsError
-from streamops.launch import DriverState, DriverStatus, SubmitRequest
+from streamops.launch import DriverState, DriverStatus, FoundDriver, SubmitRequest
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.storage.memory import MemoryStorage
@@ -162,6 +162,10 @@ class HostLauncher:
     def find(self, token: str) -> tuple[DriverHandle, ...]:
         self._tick("before find")
         return tuple(handle for handle in self._world.processes.find(token) if handle.host == self._host)
+
+    def living(self) -> tuple[FoundDriver, ...]:
+        self._tick("before living")
+        return tuple(driver for driver in self._world.processes.living() if driver.handle.host == self._host)
 
     def poll(self, handle: DriverHandle) -> DriverStatus:
         self._tick("before poll")

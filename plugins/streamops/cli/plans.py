@@ -132,9 +132,10 @@ def plan_release(look: Look, spec: StreamSpec, *, reason: str, accepts_unsafe: b
 def plan_adopt(look: Look, spec: StreamSpec, *, reason: str, watch: timedelta) -> ActPlan:
     """Take over a checkpoint that others have written. ControlLogError when there is nothing to adopt."""
     state, checkpoint = look.observation.state, look.observation.checkpoint
-    if state.position is not None:
+    is_behind = look.observation.epochs_ahead > 0
+    if state.position is not None and not is_behind:
         raise ControlLogError(f"stream {spec.name}: its checkpoint has a control log already, nothing to adopt")
-    if checkpoint is None or checkpoint.is_new:
+    if checkpoint is None or (checkpoint.is_new and not is_behind):
         raise ControlLogError(f"stream {spec.name}: its checkpoint is new, nothing to adopt")
     return ActPlan(
         act=Act.ADOPT,

@@ -7,7 +7,7 @@ hand-edited log holds such a record, and it must not stop the stream that runs.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import reduce
 from typing import Any
@@ -25,6 +25,7 @@ from streamops.control.records import (
     Position,
     Record,
     Released,
+    RestartRequested,
     StartRequested,
     StopRequested,
     Submitted,
@@ -94,6 +95,15 @@ class Failure:
     outcome: Outcome
     has_progressed: bool
     error_classes: tuple[str, ...]
+    failure_class: str = ""
+    remedy: str = ""
+    ran_seconds: float = 0.0
+    """From submit to proven end, by the clocks of those who recorded them; never negative."""
+
+    @property
+    def ran(self) -> timedelta:
+        """How long the driver lived."""
+        return timedelta(seconds=self.ran_seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +112,14 @@ class Maintenance:
 
     until: datetime
     note: Note
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """The newest driver is to be replaced by one with the present declaration."""
+
+    note: Note
+    force: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +135,12 @@ class LogState:
     """Epochs below the newest whose end nobody has proven."""
     desire: Desire = Desire.RUNNING
     desired: Note | None = None
+    is_stop_forced: bool = False
+    """Whether whoever asked for the standstill wants no grace for the driver."""
+    replacement: Replacement | None = None
+    """Asked for and not yet done: the next claim does it."""
+    epochs_seen: int = 0
+    """The highest epoch that an adoption found traces of."""
     parked: Note | None = None
     maintenance: Maintenance | None = None
     failures: tuple[Failure, ...] = ()
@@ -142,7 +166,7 @@ class LogState:
     @property
     def next_epoch(self) -> int:
         """The number of the next claim."""
-        return self.newest.number + 1 if self.newest else 1
+        return max(self.newest.number if self.newest else 0, self.epochs_seen) + 1
 
 
 def fold(records: Iterable[Record], state: LogState | None = None) -> LogState:
@@ -163,7 +187,13 @@ def _apply(state: LogState, record: Record) -> LogState:
 
 
 def _adopted(state: LogState, body: Adopted, note: Note) -> LogState | None:
-    return replace(state, stream=state.stream or body.stream, position=body.position, parked=None)
+    return replace(
+        state,
+        stream=state.stream or body.stream,
+        position=body.position,
+        parked=None,
+        epochs_seen=max(state.epochs_seen, body.epochs_seen),
+    )
 
 
 def _claimed(state: LogState, body: Claimed, note: Note) -> LogState | None:
@@ -176,6 +206,7 @@ def _claimed(state: LogState, body: Claimed, note: Note) -> LogState | None:
         older_open=state.open_epochs,
         position=body.position,
         accepts_unsafe=False,
+        replacement=None,
     )
 
 
@@ -205,6 +236,9 @@ def _driver_ended(state: LogState, body: DriverEnded, note: Note) -> LogState | 
             outcome=body.outcome,
             has_progressed=ended.has_progressed,
             error_classes=body.error_classes,
+            failure_class=body.failure_class,
+            remedy=body.remedy,
+            ran_seconds=max(0.0, (note.at - (epoch.submitted or epoch.claimed).at).total_seconds()),
         )
         failures = (*failures, failure)[-MAX_FAILURES_KEPT:]
     changed = _with_epoch(state, body.epoch, lambda _: ended)
@@ -221,11 +255,17 @@ def _with_epoch(state: LogState, number: int, change: Callable[[Epoch], Epoch]) 
 
 
 def _stop_requested(state: LogState, body: StopRequested, note: Note) -> LogState | None:
-    return replace(state, desire=Desire.STOPPED, desired=note)
+    return replace(state, desire=Desire.STOPPED, desired=note, is_stop_forced=body.force)
 
 
 def _start_requested(state: LogState, body: StartRequested, note: Note) -> LogState | None:
-    return replace(state, desire=Desire.RUNNING, desired=note)
+    return replace(state, desire=Desire.RUNNING, desired=note, is_stop_forced=False)
+
+
+def _restart_requested(state: LogState, body: RestartRequested, note: Note) -> LogState | None:
+    if state.newest is None or body.epoch < state.newest.number or not state.newest.is_open:
+        return state
+    return replace(state, replacement=Replacement(note=note, force=body.force))
 
 
 def _maintenance_begun(state: LogState, body: MaintenanceBegun, note: Note) -> LogState | None:
@@ -253,6 +293,7 @@ _RULES: dict[type, Callable[[LogState, Any, Note], LogState | None]] = {
     DriverEnded: _driver_ended,
     StopRequested: _stop_requested,
     StartRequested: _start_requested,
+    RestartRequested: _restart_requested,
     MaintenanceBegun: _maintenance_begun,
     MaintenanceEnded: _maintenance_ended,
     Parked: _parked,

@@ -13,6 +13,7 @@ from streamops.control.records import (
     MaintenanceBegun,
     MaintenanceEnded,
     Record,
+    RestartRequested,
     StartRequested,
     StopRequested,
 )
@@ -30,11 +31,13 @@ class Standing:
     """Who wants the stream to stand still, and why."""
     maintenance: str = ""
     """Who needs the checkpoint for a while, and why."""
+    replaced: str = ""
+    """Who wants another driver in this one's place, and why: for this driver there is no way back."""
 
     @property
     def stop(self) -> str:
         """Why the driver must stop between two batches; empty when it need not."""
-        return self.asked or self.maintenance
+        return self.asked or self.replaced or self.maintenance
 
     @property
     def holds_claim(self) -> bool:
@@ -51,6 +54,7 @@ class ClaimWatch:
         self._number = number
         self._token = token
         self._next = number + 1
+        self._epoch = 0
         self._standing = Standing()
 
     def claim(self) -> Claimed:
@@ -58,6 +62,7 @@ class ClaimWatch:
         record = self._read(self._number)
         if not isinstance(record.body, Claimed) or record.body.token != self._token:
             raise ControlLogError(f"{record_address(self._control, self._number)} is not the claim of this driver")
+        self._epoch = record.body.epoch
         return record.body
 
     def look(self) -> Standing:
@@ -70,7 +75,7 @@ class ClaimWatch:
             return Standing(lost=str(error))
         while self._standing.holds_claim:
             try:
-                self._standing = _after(self._standing, self._read(self._next))
+                self._standing = _after(self._standing, self._read(self._next), epoch=self._epoch)
             except ObjectNotFoundError:
                 break
             except ControlLogError as error:
@@ -81,17 +86,24 @@ class ClaimWatch:
 
     def _read(self, number: int) -> Record:
         address = record_address(self._control, number)
-        return codec.decode_record(self._storage.read(address), address=address)
+        record = codec.decode_record(self._storage.read(address), address=address)
+        if record.number != number:
+            raise ControlLogError(f"{address} holds record {record.number}: it was copied or renamed")
+        return record
 
 
-def _after(standing: Standing, record: Record) -> Standing:
+def _after(standing: Standing, record: Record, *, epoch: int) -> Standing:
     match record.body:
-        case Claimed(epoch=epoch):
-            return replace(standing, lost=f"epoch {epoch} was claimed by {record.by.actor}: {record.reason}")
+        case Claimed():
+            return replace(
+                standing, lost=f"epoch {record.body.epoch} was claimed by {record.by.actor}: {record.reason}"
+            )
         case StopRequested():
             return replace(standing, asked=f"{record.by.actor}: {record.reason}")
         case StartRequested():
             return replace(standing, asked="")
+        case RestartRequested() if record.body.epoch >= epoch:
+            return replace(standing, replaced=f"{record.by.actor}: {record.reason}")
         case MaintenanceBegun():
             return replace(standing, maintenance=f"{record.by.actor}: {record.reason}")
         case MaintenanceEnded():

@@ -79,6 +79,9 @@ class Adopted:
     kind: ClassVar[str] = "adopted"
     stream: str
     position: Position
+    epochs_seen: int = 0
+    """The highest epoch that ever left a trace here: the next claim goes above it, or its driver would take the folder
+    of an earlier one for a second instance of itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +129,14 @@ class DriverEnded:
     position: Position
     error_classes: tuple[str, ...] = ()
     text: str = ""
+    """Of its exit record; without one the end of its log."""
     instance: str = ""
+    failure_class: str = ""
+    """What went wrong, as judged when the end was recorded (`restart.FailureClass`)."""
+    remedy: str = ""
+    """What a restart can do about it (`restart.Remedy`)."""
+    last_sign_at: datetime | None = None
+    """Its last beat or exit record, by the driver's own clock: no batch of its own was planned much later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +146,8 @@ class StopRequested:
     kind: ClassVar[str] = "stop_requested"
     epoch: int
     """The epoch that was newest when it was asked; 0 when none was."""
+    force: bool = False
+    """Whether the driver is killed at once instead of being given the grace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +155,19 @@ class StartRequested:
     """From now on the stream is meant to run again."""
 
     kind: ClassVar[str] = "start_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartRequested:
+    """The driver of an epoch is to be replaced by one with the present declaration and job file.
+
+    It counts for that epoch and older ones only: a newer one has begun after it was asked.
+    """
+
+    kind: ClassVar[str] = "restart_requested"
+    epoch: int
+    force: bool = False
+    """Whether the driver is killed at once instead of being given the grace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +237,7 @@ Body = (
     | DriverEnded
     | StopRequested
     | StartRequested
+    | RestartRequested
     | MaintenanceBegun
     | MaintenanceEnded
     | Parked
@@ -231,6 +257,7 @@ KNOWN_BODIES: dict[str, type] = {
         DriverEnded,
         StopRequested,
         StartRequested,
+        RestartRequested,
         MaintenanceBegun,
         MaintenanceEnded,
         Parked,

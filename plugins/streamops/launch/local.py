@@ -9,17 +9,21 @@ writes nothing on its own.
 import os
 import signal
 import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from streamops.control.records import DriverHandle
 from streamops.errors import LaunchError
 from streamops.launch.command import spark_submit_command
-from streamops.launch.port import DriverState, DriverStatus, SubmitRequest
+from streamops.launch.port import DriverState, DriverStatus, FoundDriver, SubmitRequest
 from streamops.launch.processes import (
     HostIdentity,
     live_group,
     live_process,
     pids_with_argument,
+    processes_with_argument,
     read_stat,
     reap,
     send_signal,
@@ -31,6 +35,10 @@ KIND = "local"
 
 class LocalLauncher:
     """Starts, finds and kills drivers on this host."""
+
+    def __init__(self) -> None:
+        self._exit_codes: dict[str, int] = {}
+        """Of drivers that were children of this process, once it has collected them."""
 
     def submit(self, request: SubmitRequest) -> DriverHandle:
         host = this_host()
@@ -63,16 +71,33 @@ class LocalLauncher:
         leaders = [(group, stat.start_ticks if (stat := read_stat(group)) else 0) for group in groups]
         return tuple(_handle(host, pid=group, start_ticks=ticks, log="") for group, ticks in leaders)
 
+    def living(self) -> tuple[FoundDriver, ...]:
+        host = this_host()
+        found: dict[int, FoundDriver] = {}
+        for stat, arguments in processes_with_argument("--control"):
+            named = _driver_arguments(arguments)
+            leader = read_stat(stat.group)
+            if named and stat.group not in found:
+                ticks = leader.start_ticks if leader else 0
+                handle = _handle(host, pid=stat.group, start_ticks=ticks, log=named["--log"])
+                found[stat.group] = FoundDriver(
+                    handle=handle, control=named["--control"], epoch=int(named["--epoch"]), token=named["--token"]
+                )
+        return tuple(sorted(found.values(), key=lambda driver: (driver.control, driver.epoch)))
+
     def poll(self, handle: DriverHandle) -> DriverStatus:
         elsewhere = _why_not_visible(handle)
         if elsewhere:
             return DriverStatus(state=DriverState.UNKNOWN, evidence=elsewhere)
         pid, start_ticks = _process(handle)
-        reap(pid)
+        exit_code = reap(pid)
+        if exit_code is not None:
+            self._exit_codes[handle.process] = exit_code
         try:
-            return self._poll_here(pid, start_ticks)
+            status = self._poll_here(pid, start_ticks)
         except LaunchError as error:
             return DriverStatus(state=DriverState.UNKNOWN, evidence=str(error))
+        return replace(status, exit_code=self._exit_codes.get(handle.process))
 
     def _poll_here(self, pid: int, start_ticks: int) -> DriverStatus:
         if live_process(pid, start_ticks=start_ticks):
@@ -97,6 +122,17 @@ class LocalLauncher:
             raise LaunchError(f"the driver {handle.process} can't be signalled from here: {elsewhere}")
         for pid, start_ticks in _members(*_process(handle)):
             send_signal(pid, start_ticks=start_ticks, signal_number=signal_number)
+
+
+_DRIVER_ARGUMENTS = ("--control", "--epoch", "--token", "--log")
+
+
+def _driver_arguments(arguments: Sequence[str]) -> dict[str, str]:
+    """What a driver of streamops was told, by name; empty for any other process."""
+    pairs = dict(pairwise(arguments))
+    named = {name: pairs[name] for name in _DRIVER_ARGUMENTS if name in pairs}
+    is_driver = len(named) == len(_DRIVER_ARGUMENTS) and named["--epoch"].isdigit()
+    return named if is_driver else {}
 
 
 def _inherited_environment() -> dict[str, str]:

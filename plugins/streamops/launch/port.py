@@ -39,6 +39,8 @@ class DriverState(StrEnum):
     """Its main process is gone, others of it still live: it can only be killed."""
     ENDED = "ended"
     """Proven: nothing of it lives."""
+    GONE = "gone"
+    """A manager elsewhere says that it ended: one sign of two, since managers are wrong at times."""
     UNKNOWN = "unknown"
     """The place can't tell, or it can't be asked from here."""
 
@@ -49,6 +51,18 @@ class DriverStatus:
 
     state: DriverState
     evidence: str
+    exit_code: int | None = None
+    """Of an ended driver, where the place knows it: a local one only tells its parent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDriver:
+    """A living driver and what its own arguments say."""
+
+    handle: DriverHandle
+    control: str
+    epoch: int
+    token: str
 
 
 class Launcher(Protocol):
@@ -60,6 +74,10 @@ class Launcher(Protocol):
 
     def find(self, token: str) -> tuple[DriverHandle, ...]:
         """Living drivers that carry the token, as far as this place can see."""
+        ...
+
+    def living(self) -> tuple["FoundDriver", ...]:
+        """Every living driver of streamops that this place can see, whoever started it."""
         ...
 
     def poll(self, handle: DriverHandle) -> DriverStatus:

@@ -121,10 +121,26 @@ def send_signal(pid: int, *, start_ticks: int, signal_number: signal.Signals) ->
     return True
 
 
-def reap(pid: int) -> None:
-    """Collect a finished child, so that a long-lived parent leaves no zombies; nothing happens for other processes."""
+def processes_with_argument(argument: str) -> tuple[tuple[ProcessStat, tuple[str, ...]], ...]:
+    """Living processes that were started with exactly this argument, each with all its arguments."""
+    wanted = argument.encode()
+    found = ((stat, _arguments(stat.pid)) for stat in _all_processes() if stat.is_alive)
+    return tuple(
+        (stat, tuple(part.decode(errors="replace") for part in arguments))
+        for stat, arguments in found
+        if wanted in arguments
+    )
+
+
+def reap(pid: int) -> int | None:
+    """Collect a finished child, so that a long-lived parent leaves no zombies; its exit code.
+
+    Negative for the signal that ended it, as `subprocess` has it. None for a child that runs and for other processes.
+    """
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if ended else None
+    return None
 
 
 def _all_processes() -> Iterator[ProcessStat]:

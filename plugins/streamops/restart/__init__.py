@@ -1,9 +1,15 @@
 """Judgement on restarts: what Spark will do if started now, whether that is acceptable, and when to try again."""
 
+from streamops.restart.classify import Classification, Ending, classify
+from streamops.restart.failure_class import FailureClass, Remedy
 from streamops.restart.plan import RestartPlan, Safety, SinkGuarantee, plan_restart
 from streamops.restart.policy import RestartAdvice, RestartPolicy, RestartTiming, advise_restart
 
 __all__ = [
+    "Classification",
+    "Ending",
+    "FailureClass",
+    "Remedy",
     "RestartAdvice",
     "RestartPlan",
     "RestartPolicy",
@@ -11,5 +17,6 @@ __all__ = [
     "Safety",
     "SinkGuarantee",
     "advise_restart",
+    "classify",
     "plan_restart",
 ]

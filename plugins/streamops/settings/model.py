@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from streamops.restart import RestartPolicy, SinkGuarantee
+from streamops.restart import FailureClass, Remedy, RestartPolicy, SinkGuarantee
 from streamops.settings.durations import EXPECTED as A_DURATION
 from streamops.settings.durations import format_duration, parse_duration
 from streamops.spec import LaunchSpec, Mode, Timings, Trigger
@@ -32,6 +32,7 @@ Name = Annotated[Text, Field(min_length=1)]
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 PositiveDuration = Annotated[Duration, Field(gt=timedelta(0))]
 Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1, strict=False)]
 Topic = Annotated[Text, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 Servers = Annotated[Text, Field(pattern=r"^[^\s,@]+:\d{1,5}(\s*,\s*[^\s,@]+:\d{1,5})*$")]
 
@@ -118,6 +119,13 @@ class DeclaredRestart(_Declared):
     thrash_limit: Count = Field(default=_RESTART.thrash_limit, description="a whole number, 0 or more")
     initial_delay: Duration = Field(default=_RESTART.initial_delay, description=A_DURATION)
     max_delay: Duration = Field(default=_RESTART.max_delay, description=A_DURATION)
+    jitter: Share = Field(default=_RESTART.jitter, description="a share from 0 to 1")
+    forgive_after: PositiveDuration = Field(default=_RESTART.forgive_after, description=A_DURATION)
+    remedies: dict[FailureClass, Remedy] = Field(
+        default_factory=dict,
+        strict=False,
+        description=f"a mapping from failure classes ({', '.join(FailureClass)}) to one of {', '.join(Remedy)}",
+    )
 
 
 class DeclaredTimings(_Declared):

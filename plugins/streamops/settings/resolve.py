@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from streamops.errors import SettingsError
 from streamops.restart import RestartPolicy
 from streamops.settings.durations import format_duration
-from streamops.settings.model import DeclaredLaunch, DeclaredStream, DeclaredTrigger
+from streamops.settings.model import DeclaredLaunch, DeclaredRestart, DeclaredStream, DeclaredTrigger
 from streamops.settings.problems import Refusal, shown
 from streamops.settings.refusals import (
     PASSWORD_IN_ADDRESS,
@@ -84,7 +84,7 @@ class _Resolver:
             ),
             checkpoint=self._folder(declared.checkpoint, ("checkpoint",), resolve_state_folder),
             launch=self._launch(declared.launch),
-            restart=self._consistent(RestartPolicy, ("restart",), dict(declared.restart)),
+            restart=self._consistent(RestartPolicy, ("restart",), _restart_figures(declared.restart)),
             timings=self._consistent(Timings, ("timings",), dict(declared.timings)),
         )
 
@@ -158,6 +158,11 @@ class _Resolver:
         except ValueError as error:
             self.refusals.append(Refusal(place, _written(figures), f"figures that fit: {error}"))
             return kind()
+
+
+def _restart_figures(declared: DeclaredRestart) -> dict[str, Any]:
+    """As RestartPolicy takes them; remedies sorted, so that another order in the file is not another spec."""
+    return {**dict(declared), "remedies": tuple(sorted(declared.remedies.items()))}
 
 
 def _trigger(declared: DeclaredTrigger) -> Trigger:

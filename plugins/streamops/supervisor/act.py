@@ -24,10 +24,12 @@ from streamops.control.registry import register
 from streamops.control.snapshot import save_snapshot_if_due
 from streamops.errors import AppendRefusedError, StreamOpsError
 from streamops.launch import Launcher
+from streamops.restart import FailureClass, Remedy
 from streamops.spec import StreamSpec
 from streamops.spec.wire import spec_text
 from streamops.supervisor.bundle import file_sha256
 from streamops.supervisor.decision import Action, Decision
+from streamops.supervisor.endings import driver_end
 from streamops.supervisor.observe import Observation, Observer, position_of, registry_entry
 from streamops.supervisor.submission import submit_request
 
@@ -113,6 +115,8 @@ class Actor:
                 outcome=Outcome.LAUNCH_FAILED,
                 position=epoch.claim.position,
                 text=str(error),
+                failure_class=FailureClass.LAUNCH_FAILED,
+                remedy=Remedy.BACK_OFF,
             )
             self._append(failed, decision, observation, reason=f"submit failed: {error}")
             return
@@ -134,16 +138,10 @@ class Actor:
     def _record_end(self, decision: Decision, observation: Observation) -> None:
         if decision.outcome is None:
             raise AssertionError("an end without an outcome was decided")
-        exit_record = decision.exit
-        body = DriverEnded(
-            epoch=decision.epoch,
-            outcome=decision.outcome,
-            position=self._observer.position(),
-            error_classes=exit_record.error_classes if exit_record else (),
-            text=exit_record.text if exit_record else "",
-            instance=exit_record.instance if exit_record else "",
+        epochs = {epoch.number: epoch for epoch in observation.state.open_epochs}
+        self._append(
+            driver_end(decision, epochs[decision.epoch], position=self._observer.position()), decision, observation
         )
-        self._append(body, decision, observation)
 
     def _park(self, decision: Decision, observation: Observation) -> None:
         self._append(Parked(), decision, observation)

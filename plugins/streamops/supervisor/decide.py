@@ -4,16 +4,17 @@ from streamops.spec import StreamSpec
 from streamops.supervisor.decision import Decision
 from streamops.supervisor.epoch_rules import decide_newest_epoch, decide_older_epoch
 from streamops.supervisor.observe import Observation
-from streamops.supervisor.start_rules import belongs_elsewhere, decide_start
+from streamops.supervisor.start_rules import belongs_elsewhere, decide_start, log_is_behind
 
 
 def decide(observation: Observation, spec: StreamSpec, *, mine: frozenset[str]) -> Decision:
     """The next step. `mine` are the tokens of claims that this very supervisor appended and has not submitted yet.
 
-    Whose checkpoint it is comes first: nothing of another stream is touched. Then older epochs: nothing may be submitted
+    Whose checkpoint it is comes first: nothing of another stream is touched, and nothing is written to a log that is not
+    whole. Then older epochs: nothing may be submitted
     while one of their drivers may live. Then the newest epoch; only when all have ended is a start considered.
     """
-    if decision := belongs_elsewhere(observation, spec):
+    if decision := belongs_elsewhere(observation, spec) or log_is_behind(observation, spec):
         return decision
     newest = observation.state.newest
     for facts in observation.epochs:

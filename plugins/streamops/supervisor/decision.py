@@ -45,6 +45,9 @@ class Decision:
     """Whom to kill."""
     outcome: Outcome | None = None
     exit: ExitRecord | None = None
+    exit_code: int | None = None
+    last_sign_at: datetime | None = None
+    """The last thing that an ended driver wrote, by its own clock."""
     until: datetime | None = None
     """When a wait ends by itself."""
     needs_attention: bool = False

@@ -1,24 +1,24 @@
 """Rules for epochs whose driver may live: keep it, wait for it, kill it, or record its end. Pure."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from streamops.control.drivers import ExitRecord
-from streamops.control.fold import Desire
+from streamops.control.fold import Desire, LogState, Replacement
 from streamops.control.records import Outcome
 from streamops.launch import DriverState
 from streamops.spec import StreamSpec
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.observe import EpochFacts, Observation
-from streamops.supervisor.start_rules import decide_start, maintenance, stopped, worst_plan
+from streamops.supervisor.start_rules import decide_start, maintenance, policy, stopped, worst_plan
 
 
 def decide_older_epoch(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
     """A newer claim exists: this driver must be gone before the newer one is submitted."""
     number = facts.epoch.number
     if facts.status:
-        if facts.status.state is DriverState.ENDED:
+        if _has_ended(facts, spec):
             return _record_end(facts, facts.status.evidence, superseded=True)
-        if facts.status.state is DriverState.UNKNOWN:
+        if facts.status.state in _UNPROVEN:
             return _wait_for_unseen(facts, spec, facts.status.evidence)
         return _kill(facts, f"epoch {number} was superseded and still lives: {facts.status.evidence}")
     if facts.found:
@@ -42,10 +42,12 @@ def decide_newest_epoch(
     """The driver that may write: its end first, then what can't be seen, then what hangs, then what was asked of it."""
     if facts.status is None:
         return _unsubmitted(facts, observation, spec, mine=mine)
-    if facts.status.state is DriverState.ENDED:
-        return _record_end(facts, facts.status.evidence, stop=observation.state.desire is Desire.STOPPED)
+    if _has_ended(facts, spec):
+        return _record_end(facts, facts.status.evidence, stop=_why_stop(observation.state) is not None)
     if facts.status.state is DriverState.BROKEN:
         return _kill(facts, facts.status.evidence)
+    if facts.status.state is DriverState.GONE:
+        return _wait_for_second_sign(facts, spec, facts.status.evidence)
     if facts.status.state is DriverState.UNKNOWN:
         return _wait_for_unseen(facts, spec, facts.status.evidence)
     return _hung(facts, spec) or _over_grace(facts, observation, spec) or _keep(facts, observation)
@@ -73,6 +75,9 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
         plan = worst_plan(observation)
         if not (spec.sink.guarantee.accepts(plan.safety) or facts.epoch.claim.accepts_unsafe):
             return _record_end(facts, f"not submitted, a start is {plan.safety} by now: {plan.summary}")
+        if advice := policy(observation, spec):
+            # The end of an older driver came to light after the claim, and it was a failure.
+            return _record_end(facts, f"not submitted, {advice.reason}")
         return Decision(action=Action.SUBMIT, reason="claimed, and every older driver is proven gone", epoch=number)
     by = facts.epoch.claimed.by
     if facts.watched < spec.timings.claim:
@@ -91,6 +96,29 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
         )
     # Left behind, and nothing of a driver was ever seen: a start like any other.
     return decide_start(observation, spec)
+
+
+_UNPROVEN = frozenset({DriverState.GONE, DriverState.UNKNOWN})
+
+
+def _has_ended(facts: EpochFacts, spec: StreamSpec) -> bool:
+    """Proven by the place itself, or said by a manager while the beat stands still: two signs."""
+    if facts.status is None:
+        return False
+    is_gone_and_still = facts.status.state is DriverState.GONE and facts.stood_still >= spec.timings.takeover
+    return facts.status.state is DriverState.ENDED or is_gone_and_still
+
+
+def _wait_for_second_sign(facts: EpochFacts, spec: StreamSpec, evidence: str) -> Decision:
+    """A beat that goes on moving after the manager called its driver gone shows that the manager is wrong."""
+    number = facts.epoch.number
+    moves_on = facts.status_for > spec.timings.halt and facts.stood_still < spec.timings.halt
+    reason = f"epoch {number} is gone by the manager's word ({evidence})"
+    if moves_on:
+        return Decision(
+            action=Action.KEEP, reason=f"{reason}, but its beat moves: it is kept", epoch=number, needs_attention=True
+        )
+    return Decision(action=Action.WAIT, reason=f"{reason}: waiting until its beat has stood still", epoch=number)
 
 
 def _wait_for_unseen(facts: EpochFacts, spec: StreamSpec, evidence: str) -> Decision:
@@ -125,21 +153,31 @@ def _hung(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
 
 def _over_grace(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision | None:
     """A graceful stop was asked for, and its grace is over."""
-    state = observation.state
-    yielding = state.maintenance.note if state.maintenance else None
-    asked = state.desired if state.desire is Desire.STOPPED else yielding
+    asked = _why_stop(observation.state)
     if asked is None:
         return None
-    waited = observation.now - min(asked.at, observation.now)
-    if waited <= spec.timings.stop:
+    number = facts.epoch.number
+    if asked.force:
+        return _kill(facts, f"epoch {number} is to end at once, asked by {asked.note.by.actor}: {asked.note.reason}")
+    if observation.since(asked.note.at) <= spec.timings.stop:
         return None
-    return _kill(facts, f"epoch {facts.epoch.number} did not stop within {_seconds(spec.timings.stop)} of the request")
+    return _kill(facts, f"epoch {number} did not stop within {_seconds(spec.timings.stop)} of the request")
+
+
+def _why_stop(state: LogState) -> Replacement | None:
+    """Who wants the newest driver to end, if anybody: for good, for another driver, or for a while."""
+    if state.desire is Desire.STOPPED and state.desired:
+        return Replacement(note=state.desired, force=state.is_stop_forced)
+    if state.replacement:
+        return state.replacement
+    return Replacement(note=state.maintenance.note, force=False) if state.maintenance else None
 
 
 def _keep(facts: EpochFacts, observation: Observation) -> Decision:
     number, beat = facts.epoch.number, facts.heartbeat
-    if observation.state.desire is Desire.STOPPED:
-        return Decision(action=Action.KEEP, reason=f"epoch {number} is stopping", epoch=number)
+    if asked := _why_stop(observation.state):
+        reason = f"epoch {number} is stopping, asked by {asked.note.by.actor}: {asked.note.reason}"
+        return Decision(action=Action.KEEP, reason=reason, epoch=number)
     if any(not trace.is_readable for trace in facts.traces):
         # Unreadable is not dead: another version may have written it.
         reason = f"epoch {number} runs, and what it writes can't be read"
@@ -163,7 +201,23 @@ def _record_end(facts: EpochFacts, evidence: str, *, superseded: bool = False, s
         epoch=facts.epoch.number,
         outcome=_outcome(facts, exit_record, superseded=superseded, stop=stop),
         exit=exit_record,
+        last_sign_at=_last_sign(facts),
+        exit_code=facts.status.exit_code if facts.status else None,
     )
+
+
+def _last_sign(facts: EpochFacts) -> datetime | None:
+    """The driver's own clock at its last beat or exit record; None where it left none that can be read."""
+    signs = [sign.at for trace in facts.traces for sign in (trace.heartbeat, trace.exit) if sign]
+    moments = [datetime.fromisoformat(sign) for sign in signs if _is_moment(sign)]
+    return max(moments, default=None)
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def _telling_exit(facts: EpochFacts) -> ExitRecord | None:

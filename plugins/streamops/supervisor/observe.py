@@ -1,19 +1,22 @@
 """Everything that a decision rests on, read in one go. Reads only."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.clock import Clock
-from streamops.control.drivers import DriverTraces, Heartbeat, read_traces
+from streamops.control.drivers import DriverTraces, Heartbeat, driver_instances, read_traces
 from streamops.control.fold import Epoch, LogState
 from streamops.control.layout import companion_checkpoint, control_folder
+from streamops.control.log import LogReader
 from streamops.control.records import DriverHandle, Position
 from streamops.control.registry import RegistryEntry, read_registry, registry_conflicts
 from streamops.launch import DriverStatus, Launcher
+from streamops.restart import Remedy
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
+from streamops.supervisor.probes import NetworkProber, Prober, Reachability
 from streamops.supervisor.stillness import Stillness
 
 
@@ -31,6 +34,8 @@ class EpochFacts:
     """How long its beat, or the lack of one, has not changed under this observer's eyes."""
     watched: timedelta
     """How long this observer has known the epoch in its present standing (claimed, or submitted)."""
+    status_for: timedelta = timedelta(0)
+    """How long the launcher has said the same."""
 
     @property
     def heartbeat(self) -> Heartbeat | None:
@@ -51,13 +56,30 @@ class Observation:
     """Read only when no submitted epoch is open: a running query owns its checkpoint."""
     companions: tuple[CheckpointFacts, ...] = ()
     registry_conflicts: tuple[str, ...] = ()
+    unchanged_for: timedelta = timedelta(0)
+    """How long the log has not grown under this observer's eyes."""
+    epochs_ahead: int = 0
+    """The highest epoch that left traces here and that the log knows nothing of; 0 for none."""
+    dependency: Reachability | None = None
+    """What the last failure makes the stream wait for, and whether it answers."""
+
+    def since(self, moment: datetime) -> timedelta:
+        """How long ago a record of the log was written; one from a clock that is ahead is as old as the log's silence."""
+        return self.now - moment if moment <= self.now else self.unchanged_for
 
 
 class Observer:
     """Looks at one stream."""
 
     def __init__(
-        self, spec: StreamSpec, *, storage: Storage, launcher: Launcher, clock: Clock, state_root: str
+        self,
+        spec: StreamSpec,
+        *,
+        storage: Storage,
+        launcher: Launcher,
+        clock: Clock,
+        state_root: str,
+        prober: Prober | None = None,
     ) -> None:
         self._spec = spec
         self._storage = storage
@@ -65,28 +87,51 @@ class Observer:
         self._clock = clock
         self._state_root = state_root
         self._control = control_folder(spec.checkpoint)
+        self._prober = prober or NetworkProber(clock)
         self.stillness = Stillness(clock)
 
     def observe(self, state: LogState) -> Observation:
         """The facts around a state of the log. Raises StorageError, LaunchError, ControlLogError."""
         epochs = tuple(self._epoch(epoch) for epoch in state.open_epochs)
-        if any(facts.status for facts in epochs):
-            return Observation(now=self._clock.now(), state=state, epochs=epochs, checkpoint=None)
-        checkpoint, companions = read_checkpoints(self._storage, self._spec.checkpoint)
-        return Observation(
+        seen = Observation(
             now=self._clock.now(),
             state=state,
             epochs=epochs,
+            checkpoint=None,
+            unchanged_for=self.stillness.of("log", f"{state.next_number} {state.last_nonce}"),
+            epochs_ahead=self._epochs_ahead(state),
+        )
+        if any(facts.status for facts in epochs):
+            return seen
+        checkpoint, companions = read_checkpoints(self._storage, self._spec.checkpoint)
+        return replace(
+            seen,
             checkpoint=checkpoint,
             companions=companions,
             registry_conflicts=registry_conflicts(
                 read_registry(self._storage, self._state_root), registry_entry(self._spec, checkpoint.query_id)
             ),
+            dependency=self._dependency(state),
         )
 
     def position(self) -> Position:
         """Where the checkpoint stands now."""
         return position_of(*read_checkpoints(self._storage, self._spec.checkpoint))
+
+    def _epochs_ahead(self, state: LogState) -> int:
+        """A claim is on record before its driver leaves a trace: records that came meanwhile explain a newer one."""
+        newest = max((epoch for epoch, _ in driver_instances(self._storage, self._control)), default=0)
+        if newest < state.next_epoch:
+            return 0
+        has_grown = bool(LogReader(self._storage, self._control).read(after=state.next_number - 1))
+        return 0 if has_grown else newest
+
+    def _dependency(self, state: LogState) -> Reachability | None:
+        if not state.failures:
+            return None
+        remedy = self._spec.restart.remedy_for(state.failures[-1])
+        waits = remedy in (Remedy.WAIT_FOR_SOURCE, Remedy.WAIT_FOR_SINK)
+        return self._prober.probe(remedy, self._spec) if waits else None
 
     def _epoch(self, epoch: Epoch) -> EpochFacts:
         traces = read_traces(self._storage, self._control, epoch.number)
@@ -94,13 +139,15 @@ class Observer:
         submission = epoch.submission
         # Part of the subject, so that the time before a submit never counts against the driver.
         standing = "submitted" if submission else "claimed"
+        status = self._launcher.poll(submission.handle) if submission else None
         return EpochFacts(
             epoch=epoch,
             traces=traces,
-            status=self._launcher.poll(submission.handle) if submission else None,
+            status=status,
             found=() if submission else self._launcher.find(epoch.claim.token),
             stood_still=self.stillness.of(f"beat {epoch.number} {standing}", " ".join(beats)),
             watched=self.stillness.of(f"epoch {epoch.number}", standing),
+            status_for=self.stillness.of(f"status {epoch.number}", str(status.state) if status else ""),
         )
 
 

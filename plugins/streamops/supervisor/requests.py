@@ -6,6 +6,7 @@ import socket
 from datetime import timedelta
 
 from streamops.clock import Clock
+from streamops.control.drivers import DriverTraces, driver_instances, read_traces
 from streamops.control.fold import Desire, LogState
 from streamops.control.layout import control_folder
 from streamops.control.log import ControlLog
@@ -18,6 +19,7 @@ from streamops.control.records import (
     Position,
     Record,
     Released,
+    RestartRequested,
     StartRequested,
     StopRequested,
 )
@@ -41,6 +43,10 @@ def this_person() -> Author:
     return this_author(f"person:{getpass.getuser()}")
 
 
+def _newest_epoch(state: LogState) -> int:
+    return state.newest.number if state.newest else 0
+
+
 class Requests:
     """Appends a person's requests on one stream."""
 
@@ -55,12 +61,32 @@ class Requests:
         """The fold of the log now."""
         return load_state(self._storage, control_folder(self._spec.checkpoint))
 
-    def stop(self, reason: str) -> Record | None:
-        """Let the stream stand still from now on; None when it is meant to already."""
+    def stop(self, reason: str, *, force: bool = False) -> Record | None:
+        """Let the stream stand still from now on, with `force` without grace; None when it is meant to already."""
         state = self.state()
-        if state.desire is Desire.STOPPED:
+        if state.desire is Desire.STOPPED and (state.is_stop_forced or not force):
             return None
-        return self._append(StopRequested(epoch=state.newest.number if state.newest else 0), reason)
+        return self._append(StopRequested(epoch=_newest_epoch(state), force=force), reason)
+
+    def restart(self, reason: str, *, force: bool = False) -> Record | None:
+        """Let another driver, with the present declaration, take the newest one's place; with `force` without grace.
+
+        None when that is asked for already. ControlLogError when there is no driver to replace: then it is for `start`
+        or `release`.
+        """
+        state = self.state()
+        if state.desire is Desire.STOPPED or state.parked:
+            act = "start" if state.desire is Desire.STOPPED else "release"
+            raise ControlLogError(
+                f"stream {self._spec.name} stands still, there is nothing to restart: `streamops {act} {self._spec.name}`"
+            )
+        if state.newest is None or not state.newest.is_open:
+            raise ControlLogError(
+                f"stream {self._spec.name} has no driver to replace: a supervisor starts one with the present declaration"
+            )
+        if state.replacement and (state.replacement.force or not force):
+            return None
+        return self._append(RestartRequested(epoch=state.newest.number, force=force), reason)
 
     def start(self, reason: str) -> Record | None:
         """Let the stream run from now on; None when it is meant to already."""
@@ -90,25 +116,43 @@ class Requests:
         return self._append(DriverEnded(epoch=epoch, outcome=Outcome.CONFIRMED_DEAD, position=position), reason)
 
     def adopt(self, reason: str, *, watch: timedelta) -> Record:
-        """Take over a checkpoint with history after two looks without progress; ControlLogError when it moves."""
-        if self.state().position is not None:
+        """Take over a checkpoint whose history the log does not hold, after two looks without progress.
+
+        That is one that others have written, or one whose log was lost or put back from an older copy. ControlLogError
+        when there is nothing to adopt, or when checkpoint or beats move.
+        """
+        before, seen = self._position(), self._epochs_seen()
+        self._refuse_needless_adoption(before, seen)
+        beats = self._beats(seen)
+        self._clock.sleep(watch)
+        after = self._position()
+        if after != before or self._beats(seen) != beats:
+            raise ControlLogError(
+                f"stream {self._spec.name}: its checkpoint moved from batch {before.offset} to {after.offset}, or a driver"
+                f" beat, within {watch.total_seconds():.0f} s: somebody runs it; stop that query first"
+            )
+        return self._append(Adopted(stream=self._spec.name, position=after, epochs_seen=seen), reason)
+
+    def _refuse_needless_adoption(self, position: Position, epochs_seen: int) -> None:
+        state = self.state()
+        if epochs_seen >= state.next_epoch:
+            return
+        if state.position is not None:
             raise ControlLogError(
                 f"stream {self._spec.name}: its checkpoint has a control log already, nothing to adopt"
             )
-        before = self._position()
-        if before.offset < 0 and before.commit < 0:
+        if position.offset < 0 and position.commit < 0:
             raise ControlLogError(f"stream {self._spec.name}: its checkpoint is new, nothing to adopt")
-        self._clock.sleep(watch)
-        after = self._position()
-        if after != before:
-            raise ControlLogError(
-                f"stream {self._spec.name}: its checkpoint moved from batch {before.offset} to {after.offset} within"
-                f" {watch.total_seconds():.0f} s: somebody runs it; stop that query first"
-            )
-        return self._append(Adopted(stream=self._spec.name, position=after), reason)
 
     def _position(self) -> Position:
         return position_of(*read_checkpoints(self._storage, self._spec.checkpoint))
+
+    def _epochs_seen(self) -> int:
+        """The highest epoch of which a driver ever left a trace."""
+        return max((epoch for epoch, _ in driver_instances(self._storage, self._log.control)), default=0)
+
+    def _beats(self, epoch: int) -> tuple[DriverTraces, ...]:
+        return read_traces(self._storage, self._log.control, epoch)
 
     def _append(self, body: Body, reason: str) -> Record:
         """A request holds whatever else was recorded meanwhile, so it moves on to the next free number."""

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from datetime import timedelta
 
 from streamops.control.fold import Desire
 from streamops.control.records import Outcome
@@ -28,6 +29,24 @@ def belongs_elsewhere(observation: Observation, spec: StreamSpec) -> Decision | 
     if not conflicts:
         return None
     return Decision(action=Action.BLOCKED, reason="; ".join(conflicts), needs_attention=True)
+
+
+def log_is_behind(observation: Observation, spec: StreamSpec) -> Decision | None:
+    """Drivers left traces of epochs that the log knows nothing of: it was deleted, or an older copy was put back.
+
+    Nothing is appended: the missing records may come back, and a record in their place would keep them out.
+    """
+    ahead, state = observation.epochs_ahead, observation.state
+    if not ahead:
+        return None
+    known = f"ends at epoch {state.newest.number}" if state.newest else "is empty"
+    return Decision(
+        action=Action.BLOCKED,
+        reason=f"drivers up to epoch {ahead} ran on {spec.checkpoint}, but its control log {known}: it was deleted or an"
+        f" older copy was put back. Restore the log; where that can't be done, make sure that no driver lives, then"
+        f" `streamops adopt {spec.name} --reason …`",
+        needs_attention=True,
+    )
 
 
 def _parked(observation: Observation, spec: StreamSpec) -> Decision | None:
@@ -73,8 +92,9 @@ def _foreign_writer(observation: Observation, spec: StreamSpec) -> Decision | No
         return None
     found = position_of(checkpoint)
     is_other_query = bool(known.query_id and found.query_id and found.query_id != known.query_id)
-    if not is_other_query and found.offset <= known.offset and found.commit <= known.commit:
-        return None
+    has_moved = is_other_query or found.offset > known.offset or found.commit > known.commit
+    if not has_moved:
+        return _late_batch(observation, spec)
     return Decision(
         action=Action.PARK,
         reason=f"a foreign writer was here: the last driver of ours left query {known.query_id or 'none'} at offset"
@@ -83,31 +103,59 @@ def _foreign_writer(observation: Observation, spec: StreamSpec) -> Decision | No
     )
 
 
+def _late_batch(observation: Observation, spec: StreamSpec) -> Decision | None:
+    """A batch newer than our last beat: our driver would have halted long before it could plan it.
+
+    Both moments are of one clock when the batch is ours, so a clock that is wrong raises no false alarm.
+    """
+    newest, checkpoint = observation.state.newest, observation.checkpoint
+    sign = newest.end.last_sign_at if newest and newest.end else None
+    planned = checkpoint.newest.planned_at if checkpoint and checkpoint.newest else None
+    if newest is None or sign is None or planned is None or planned <= sign + spec.timings.takeover:
+        return None
+    return Decision(
+        action=Action.PARK,
+        reason=f"a foreign writer was here: the driver of epoch {newest.number} gave its last sign at {sign.isoformat()},"
+        f" batch {checkpoint.last_offset if checkpoint else -1} was planned at {planned.isoformat()}. Stop it, then"
+        f" `streamops release {spec.name} --accept-unsafe --reason …`",
+    )
+
+
 def _unasked_end(observation: Observation, spec: StreamSpec) -> Decision | None:
     """An end that is no failure and that nobody asked for: it costs no budget, but it must not become a busy loop."""
     state, newest = observation.state, observation.state.newest
     if newest is None or newest.end is None or newest.ended is None or newest.has_progressed:
         return None
-    was_asked = state.desired is not None and state.desired.at >= newest.ended.at
-    if was_asked or newest.end.outcome not in _UNCOUNTED:
-        return None
-    until = min(newest.ended.at, observation.now) + spec.restart.initial_delay
-    if until <= observation.now:
+    was_asked = state.replacement is not None or (state.desired is not None and state.desired.at >= newest.ended.at)
+    left = spec.restart.initial_delay - observation.since(newest.ended.at)
+    if was_asked or newest.end.outcome not in _UNCOUNTED or left <= timedelta(0):
         return None
     return Decision(
-        action=Action.WAIT, reason=f"back-off: epoch {newest.number} ended {newest.end.outcome}", until=until
+        action=Action.WAIT,
+        reason=f"back-off: epoch {newest.number} ended {newest.end.outcome}",
+        until=observation.now + left,
     )
 
 
 _UNCOUNTED = frozenset({Outcome.LEASE_LOST, Outcome.STOPPED})
 
 
-def _policy(observation: Observation, spec: StreamSpec) -> Decision | None:
-    advice = advise_restart(observation.state.failures, policy=spec.restart, now=observation.now)
+def policy(observation: Observation, spec: StreamSpec) -> Decision | None:
+    """Why the restart policy keeps the stream from being started now; None when it does not."""
+    state = observation.state
+    advice = advise_restart(
+        state.failures, policy=spec.restart, now=observation.now, unchanged_for=observation.unchanged_for
+    )
     if advice.timing is RestartTiming.PARK:
         return Decision(action=Action.PARK, reason=advice.reason)
+    if state.replacement:
+        return None  # A person asks for it now.
     if advice.timing is RestartTiming.LATER:
         return Decision(action=Action.WAIT, reason=f"back-off: {advice.reason}", until=advice.at)
+    dependency = observation.dependency
+    if advice.waits_for and dependency and dependency.is_reachable is False:
+        reason = f"waiting until {dependency.target} answers ({dependency.evidence}): {advice.reason}"
+        return Decision(action=Action.WAIT, reason=reason)
     return None
 
 
@@ -118,7 +166,7 @@ _START_RULES: tuple[Callable[[Observation, StreamSpec], Decision | None], ...] =
     _unadopted,
     _foreign_writer,
     _unasked_end,
-    _policy,
+    policy,
 )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from streamops.clock import Clock
+from streamops.control.attendance import AttendanceBook
 from streamops.control.fold import LogState
 from streamops.control.log import ControlLog
 from streamops.control.records import Author
@@ -24,6 +25,7 @@ from streamops.supervisor.act import Actor
 from streamops.supervisor.decide import decide
 from streamops.supervisor.decision import RESTING, Action, Decision
 from streamops.supervisor.observe import Observation, Observer
+from streamops.supervisor.probes import Prober
 
 log = logging.getLogger(__name__)
 
@@ -52,12 +54,16 @@ class Supervisor:
         clock: Clock,
         state_root: str,
         author: Author,
+        prober: Prober | None = None,
     ) -> None:
         self.spec = spec
         self._storage = storage
         self._clock = clock
         self._log = ControlLog.of_checkpoint(storage, spec.checkpoint)
-        self._observer = Observer(spec, storage=storage, launcher=launcher, clock=clock, state_root=state_root)
+        self._observer = Observer(
+            spec, storage=storage, launcher=launcher, clock=clock, state_root=state_root, prober=prober
+        )
+        self._attendance = AttendanceBook(storage, state_root, stream=spec.name, author=author, clock=clock)
         self._actor = Actor(
             spec,
             log=self._log,
@@ -68,6 +74,10 @@ class Supervisor:
             author=author,
         )
         self._state: LogState | None = None
+
+    def attend(self) -> None:
+        """Leave a sign that this stream is looked after; whoever only looks leaves none."""
+        self._attendance.sign()
 
     def look(self) -> Look:
         """Read everything anew and decide; changes nothing. Raises StreamOpsError where the facts can't be had."""
@@ -95,6 +105,7 @@ class Supervisor:
         `on_act` is told of each act after it was done. A kill is given a moment to take effect; a driver that does not
         go is left for the next call.
         """
+        self.attend()
         for _ in range(MAX_STEPS):
             look = self.look()
             if look.decision.action in RESTING:

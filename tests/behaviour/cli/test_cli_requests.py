@@ -292,7 +292,7 @@ def test_a_checkpoint_that_moves_is_not_adopted(terminal: Terminal) -> None:
     answer = terminal.run("adopt", "orders", "--reason", "ours now", "--yes")
 
     assert answer.code == 1
-    assert "its checkpoint moved from batch 5 to 6 within 30 s" in answer.err
+    assert "its checkpoint moved from batch 5 to 6" in answer.err
     assert terminal.kinds() == []
 
 

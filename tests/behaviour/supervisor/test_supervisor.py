@@ -18,6 +18,7 @@ from streamops.supervisor import Action
 from streamops.supervisor.act import new_record
 from streamops.supervisor.decision import RESTING
 from support.checkpoints import OTHER_QUERY_ID, write_checkpoint
+from support.records import write_log
 from support.specs import PERSON, TIMINGS, a_stream, seconds
 from support.storage import SwitchableStorage
 from support.world import World
@@ -649,7 +650,7 @@ def test_a_supervisor_that_has_seen_the_log_does_not_take_its_deletion_for_a_new
         supervisor.settle()
 
 
-def test_a_deleted_log_halts_the_driver_and_parks_the_stream(world):
+def test_a_deleted_log_halts_the_driver_and_blocks_the_stream_without_a_new_record(world):
     a_running_stream(world)
     running = world.driver
     delete_log(world)
@@ -657,9 +658,73 @@ def test_a_deleted_log_halts_the_driver_and_parks_the_stream(world):
     decision = world.run(seconds(30), world.supervisor())
 
     assert not running.is_alive
-    assert decision.action is Action.PARKED
+    assert decision.action is Action.BLOCKED
     assert "adopt" in decision.reason
     assert world.alive == []
+    assert world.records == ()
+
+
+def test_after_a_deleted_log_was_adopted_the_next_driver_does_not_take_an_old_ones_folder_for_a_second_instance(world):
+    a_running_stream(world)
+    delete_log(world)
+    world.run(seconds(30), world.supervisor())
+
+    world.person().adopt("the log is lost", watch=seconds(60))
+    decision = world.run(seconds(30), world.supervisor())
+
+    assert decision.action is Action.KEEP
+    assert world.driver.epoch == 2
+    assert world.driver.batches
+
+
+def test_a_log_put_back_from_a_backup_halts_the_driver_and_blocks_the_stream(world):
+    supervisor = a_running_stream(world)
+    backup = world.records
+    world.kill(world.driver)
+    world.run(seconds(40), supervisor)
+    running = world.driver
+    cut_log(world, len(backup))
+
+    decision = world.run(seconds(30), world.supervisor())
+
+    assert not running.is_alive
+    assert decision.action is Action.BLOCKED
+    assert "epoch 2" in decision.reason
+    assert world.records == backup
+
+
+def test_a_restored_log_that_is_completed_again_goes_on_as_if_nothing_had_been(world):
+    supervisor = a_running_stream(world)
+    backup = len(world.records)
+    world.kill(world.driver)
+    world.run(seconds(40), supervisor)
+    missing = world.records[backup:]
+    cut_log(world, backup)
+    blocked = world.run(seconds(30), world.supervisor())
+
+    write_log(world.storage, world.control, missing)
+    decision = world.run(seconds(90), world.supervisor())
+
+    assert (blocked.action, decision.action) == (Action.BLOCKED, Action.KEEP)
+    assert world.driver.epoch == 3
+
+
+def test_an_adoption_is_refused_while_a_driver_beats(world):
+    """Its checkpoint may stand still for long: an idle topic."""
+    a_running_stream(world)
+    delete_log(world)
+    world.clock.on_sleep = world.driver.beat
+
+    with pytest.raises(ControlLogError, match="somebody runs it"):
+        world.person().adopt("the log is lost", watch=seconds(30))
+
+
+def cut_log(world, length):
+    """The log as a backup holds it that was made when it had so many records."""
+    for name in world.storage.list(join(world.control, "log"))[length:]:
+        world.storage.delete(join(world.control, "log", name))
+    if "snapshot.json" in world.storage.list(world.control):
+        world.storage.delete(join(world.control, "snapshot.json"))
 
 
 def delete_log(world):

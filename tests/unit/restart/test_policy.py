@@ -1,6 +1,8 @@
 """When a failed stream is started again: a table, and the laws that no history may break."""
 
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,21 +10,26 @@ from hypothesis import strategies as st
 
 from streamops.control.fold import MAX_FAILURES_KEPT, Failure, fold
 from streamops.control.records import Outcome
-from streamops.restart import RestartPolicy, RestartTiming, advise_restart
+from streamops.restart import FailureClass, Remedy, RestartPolicy, RestartTiming, advise_restart
 from support.clock import START
 from support.records import a_claim, a_record, an_end
 from support.specs import seconds
 
 NOW, LATER, PARK = RestartTiming.NOW, RestartTiming.LATER, RestartTiming.PARK
 MOMENT = START
-DEFAULT = RestartPolicy()
+DEFAULT = RestartPolicy(jitter=0)
 
 
-def failed(ago: float, *, with_progress: bool = False) -> Failure:
+def failed(ago: float, *, with_progress: bool = False, **changes: Any) -> Failure:
     """A failure so many seconds ago; a negative number lies in the future."""
-    return Failure(
-        epoch=1, at=MOMENT - seconds(ago), outcome=Outcome.DIED, has_progressed=with_progress, error_classes=()
-    )
+    at = MOMENT - seconds(ago)
+    failure = Failure(epoch=1, at=at, outcome=Outcome.DIED, has_progressed=with_progress, error_classes=())
+    return replace(failure, **changes)
+
+
+def of_class(failure_class: FailureClass, remedy: Remedy, ago: float = 0, *, with_progress: bool = False) -> Failure:
+    """A failure that was classified."""
+    return failed(ago, with_progress=with_progress, failure_class=str(failure_class), remedy=str(remedy))
 
 
 def advice(*failures, policy=DEFAULT):
@@ -61,7 +68,7 @@ def test_when_to_start_again(failures, timing, wait):
 
 
 def test_the_ceiling_holds():
-    patient = RestartPolicy(thrash_limit=50, budget_per_hour=50)
+    patient = RestartPolicy(thrash_limit=50, budget_per_hour=50, jitter=0)
 
     assert advice(*[failed(0)] * 30, policy=patient).at == MOMENT + patient.max_delay
 
@@ -93,6 +100,102 @@ def test_the_largest_budget_can_still_be_spent():
 
 
 @pytest.mark.parametrize(
+    ("failures", "timing", "wait"),
+    [
+        pytest.param(
+            [of_class(FailureClass.STATE_INCOMPATIBLE, Remedy.NEVER, with_progress=True)],
+            PARK,
+            0,
+            id="what can only fail again is parked at once, whatever it did before",
+        ),
+        pytest.param(
+            [of_class(FailureClass.SOURCE_UNAVAILABLE, Remedy.WAIT_FOR_SOURCE, with_progress=True)],
+            LATER,
+            15,
+            id="a broker that went away is not back in a moment, although batches were committed",
+        ),
+        pytest.param(
+            [of_class(FailureClass.KILLED, Remedy.NOW, with_progress=True)],
+            NOW,
+            0,
+            id="a kill says nothing of the next",
+        ),
+        pytest.param(
+            [of_class(FailureClass.CODE_ERROR, Remedy.RETRY_FEW, ago) for ago in (300, 200)], NOW, 0, id="twice is few"
+        ),
+        pytest.param(
+            [of_class(FailureClass.CODE_ERROR, Remedy.RETRY_FEW, ago) for ago in (300, 200, 100)],
+            PARK,
+            0,
+            id="three times in a row is more than a few",
+        ),
+        pytest.param(
+            [
+                of_class(FailureClass.CODE_ERROR, Remedy.RETRY_FEW, 400),
+                of_class(FailureClass.KILLED, Remedy.NOW, 300),
+                of_class(FailureClass.CODE_ERROR, Remedy.RETRY_FEW, 200),
+                of_class(FailureClass.CODE_ERROR, Remedy.RETRY_FEW, 0),
+            ],
+            LATER,
+            120,
+            id="another class in between begins the few anew, not the row",
+        ),
+        pytest.param(
+            [failed(ago, remedy="of a later version") for ago in (500, 0)], LATER, 30, id="an unknown remedy backs off"
+        ),
+    ],
+)
+def test_what_went_wrong_decides(failures, timing, wait):
+    given_advice = advice(*failures)
+
+    assert given_advice.timing is timing
+    assert timing is not LATER or given_advice.at == MOMENT + seconds(wait)
+
+
+def test_a_declared_remedy_counts_more_than_the_one_on_record():
+    policy = RestartPolicy(remedies=((FailureClass.OUT_OF_MEMORY, Remedy.NEVER),))
+
+    assert advice(of_class(FailureClass.OUT_OF_MEMORY, Remedy.BACK_OFF), policy=policy).timing is PARK
+
+
+def test_advice_names_the_dependency_that_has_to_answer_first():
+    given_advice = advice(of_class(FailureClass.SOURCE_UNAVAILABLE, Remedy.WAIT_FOR_SOURCE, 900))
+
+    assert (given_advice.timing, given_advice.waits_for) == (NOW, Remedy.WAIT_FOR_SOURCE)
+
+
+def test_rare_deaths_of_an_idle_stream_never_add_up():
+    """An idle topic gives no batch, so no driver of it ever progresses."""
+    daily = [failed(86_400 * day, ran_seconds=86_000) for day in range(30, 0, -1)]
+
+    assert advice(*daily).timing is NOW
+
+
+def test_a_clock_that_was_far_ahead_does_not_make_the_wait_endless():
+    from_the_future = failed(-86_400)
+
+    then = advise_restart([from_the_future], policy=DEFAULT, now=MOMENT, unchanged_for=DEFAULT.initial_delay)
+
+    assert then.timing is NOW
+
+
+def test_streams_that_failed_together_come_back_apart():
+    policy = RestartPolicy(initial_delay=seconds(100), max_delay=seconds(100), jitter=0.5)
+    failures = [failed(0, epoch=epoch) for epoch in range(1, 50)]
+
+    waits = {advice(failure, policy=policy).at - MOMENT for failure in failures}
+
+    assert len(waits) > 40
+    assert all(seconds(50) <= wait <= seconds(100) for wait in waits)
+
+
+def test_every_supervisor_comes_to_the_same_moment():
+    policy = RestartPolicy()
+
+    assert advice(failed(0), policy=policy) == advice(failed(0), policy=policy)
+
+
+@pytest.mark.parametrize(
     ("wrong", "says"),
     [
         pytest.param({"budget_per_hour": -1}, "budget_per_hour", id="a negative budget"),
@@ -102,6 +205,8 @@ def test_the_largest_budget_can_still_be_spent():
         pytest.param(
             {"initial_delay": seconds(10), "max_delay": seconds(9)}, "max_delay", id="a first wait above the ceiling"
         ),
+        pytest.param({"jitter": 1.1}, "jitter", id="more than all of a wait"),
+        pytest.param({"forgive_after": seconds(0)}, "forgive_after", id="forgiven before it ran"),
     ],
 )
 def test_a_policy_that_makes_no_sense_cannot_be_built(wrong, says):
@@ -114,7 +219,11 @@ def test_a_policy_that_makes_no_sense_cannot_be_built(wrong, says):
 delays = st.integers(0, 7 * 86400).map(seconds)
 policies = st.builds(
     lambda budget, limit, first, second: RestartPolicy(
-        budget_per_hour=budget, thrash_limit=limit, initial_delay=min(first, second), max_delay=max(first, second)
+        budget_per_hour=budget,
+        thrash_limit=limit,
+        initial_delay=min(first, second),
+        max_delay=max(first, second),
+        jitter=0,
     ),
     st.integers(0, 20),
     st.integers(0, 20),

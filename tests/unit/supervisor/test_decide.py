@@ -683,9 +683,14 @@ def test_an_end_is_recorded_only_for_a_driver_that_is_proven_gone_or_must_have_h
     if decision.action is Action.RECORD_END:
         facts = next(facts for facts in sees.epochs if facts.epoch.number == decision.epoch)
         is_proven = facts.status is not None and facts.status.state is DriverState.ENDED
+        has_two_signs = (
+            facts.status is not None
+            and facts.status.state is DriverState.GONE
+            and facts.stood_still >= timedelta(seconds=75)
+        )
         was_never_seen = facts.status is None and not facts.found and not facts.traces
         must_have_halted = facts.status is None and not facts.found and facts.stood_still >= timedelta(seconds=75)
-        assert is_proven or was_never_seen or must_have_halted
+        assert is_proven or has_two_signs or was_never_seen or must_have_halted
 
 
 @given(any_epochs())

@@ -1,0 +1,85 @@
+"""What kinds of failure there are, and what helps against each."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class FailureClass(StrEnum):
+    """Why a driver ended; the words go into records, alerts and `status`, so they never change."""
+
+    SCHEMA_CHANGE = "schema-change"
+    """The columns of source, sink or query no longer fit each other."""
+    DATA_LOSS = "data-loss"
+    """The source no longer has what the checkpoint asks for."""
+    CONCURRENT_WRITER = "concurrent-writer"
+    """Somebody else writes the same checkpoint or table."""
+    CORRUPT_CHECKPOINT = "corrupt-checkpoint"
+    """A file of the checkpoint is missing, cut off, or of another query."""
+    STATE_INCOMPATIBLE = "state-incompatible"
+    """The job's stateful operators or settings no longer fit the state that is kept."""
+    CODE_ERROR = "code-error"
+    """The job, its settings or a record it can't digest."""
+    SINK_UNAVAILABLE = "sink-unavailable"
+    SOURCE_UNAVAILABLE = "source-unavailable"
+    CREDENTIALS = "credentials"
+    """Not known, not allowed, or expired."""
+    OUT_OF_MEMORY = "out-of-memory"
+    DISK_FULL = "disk-full"
+    """No space, or no quota, left where something must be written."""
+    CLUSTER_CAPACITY = "cluster-capacity"
+    """The manager has no room for driver or executors, or took it away."""
+    STORAGE_UNAVAILABLE = "storage-unavailable"
+    """The storage of the checkpoint or of the control folder does not answer, or only at times."""
+    TRANSIENT = "transient"
+    """Known to be healed by a restart."""
+    STOPPED_BY_REQUEST = "stopped-by-request"
+    ENDED_BY_ITSELF = "ended-by-itself"
+    """The query ended without an error."""
+    LEASE_LOST = "lease-lost"
+    KILLED = "killed"
+    """Gone without a word, or killed as hung; nothing in the text says more."""
+    LAUNCH_FAILED = "launch-failed"
+    UNKNOWN = "unknown"
+
+
+class Remedy(StrEnum):
+    """What a supervisor should do next; how long it waits and how often it tries is the policy's."""
+
+    NOW = "now"
+    BACK_OFF = "back-off"
+    WAIT_FOR_SOURCE = "wait-for-source"
+    WAIT_FOR_SINK = "wait-for-sink"
+    RETRY_FEW = "retry-few"
+    """Twice, then never."""
+    NEVER = "never"
+    """A restart can only fail the same way, or do harm: a person first."""
+
+
+DEFAULT_REMEDIES: Mapping[FailureClass, Remedy] = MappingProxyType(
+    {
+        FailureClass.SCHEMA_CHANGE: Remedy.NEVER,
+        FailureClass.DATA_LOSS: Remedy.NEVER,
+        FailureClass.CONCURRENT_WRITER: Remedy.NEVER,
+        FailureClass.CORRUPT_CHECKPOINT: Remedy.NEVER,
+        FailureClass.STATE_INCOMPATIBLE: Remedy.NEVER,
+        FailureClass.CODE_ERROR: Remedy.NEVER,
+        FailureClass.SINK_UNAVAILABLE: Remedy.WAIT_FOR_SINK,
+        FailureClass.SOURCE_UNAVAILABLE: Remedy.WAIT_FOR_SOURCE,
+        # Expired tickets are renewed by somebody else and then a restart heals; more tries may lock an account.
+        FailureClass.CREDENTIALS: Remedy.RETRY_FEW,
+        FailureClass.OUT_OF_MEMORY: Remedy.RETRY_FEW,
+        # Each start on a full disk may leave one more torn file in the checkpoint.
+        FailureClass.DISK_FULL: Remedy.NEVER,
+        FailureClass.CLUSTER_CAPACITY: Remedy.BACK_OFF,
+        FailureClass.STORAGE_UNAVAILABLE: Remedy.BACK_OFF,
+        FailureClass.TRANSIENT: Remedy.BACK_OFF,
+        FailureClass.STOPPED_BY_REQUEST: Remedy.NEVER,
+        FailureClass.ENDED_BY_ITSELF: Remedy.BACK_OFF,
+        FailureClass.LEASE_LOST: Remedy.NOW,
+        FailureClass.KILLED: Remedy.NOW,
+        FailureClass.LAUNCH_FAILED: Remedy.BACK_OFF,
+        FailureClass.UNKNOWN: Remedy.RETRY_FEW,
+    }
+)
+"""What helps unless the rule that recognised the failure knows better."""
