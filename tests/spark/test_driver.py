@@ -3,12 +3,13 @@
 What is proven, each by a driver of its own:
 
 1. It shows life, keeps its progress file short, stands a second instance of itself off, and obeys a stop request.
-2. SIGTERM to its Python stops the query and leaves an exit record.
-3. A newer claim ends it within the halt time.
-4. A control log that is deleted ends it.
-5. A query that fails ends it with code 1 and every error class; a companion's failure does so too.
-6. A driver that was frozen longer than the halt time is killed by its watchdog.
-7. A stop that came before the query keeps it from starting.
+2. SIGTERM to its Python, to its JVM or to both stops the query and leaves an exit record.
+3. A stop that has to interrupt a batch is no failure.
+4. A newer claim ends it within the halt time.
+5. A control log that is deleted ends it.
+6. A query that fails ends it with code 1 and every error class; a companion's failure does so too.
+7. A driver that was frozen longer than the halt time is killed by its watchdog.
+8. A stop that came before the query keeps it from starting.
 """
 
 import json
@@ -67,6 +68,19 @@ def define(spark, stream):
     rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
     stream.dead_letters_to_delta(rows.selectExpr("timestamp", "100 div (value - value) as share"))
     return rows.writeStream.format("noop")
+"""
+
+LONG_BATCH = """
+import time
+
+def work(rows, batch):
+    print("batch begins", flush=True)
+    time.sleep(8)
+    rows.sparkSession.range(10).collect()
+
+def define(spark, stream):
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
+    return rows.writeStream.foreachBatch(work)
 """
 
 NEVER = """
@@ -167,6 +181,17 @@ class Bench:
         return [json.loads(line) for line in content.decode().splitlines()]
 
     @property
+    def newest_offset(self) -> int:
+        return self._newest("offsets")
+
+    @property
+    def newest_commit(self) -> int:
+        return self._newest("commits")
+
+    def _newest(self, folder: str) -> int:
+        return max(int(file.name) for file in Path(local_path(self.spec.checkpoint), folder).glob("[0-9]*"))
+
+    @property
     def driver_log(self) -> str:
         return (self.root / "state" / "logs" / self.spec.name / "000001.log").read_text(errors="replace")
 
@@ -234,21 +259,42 @@ def test_a_driver_shows_life_stands_a_second_instance_off_and_obeys_a_stop_reque
     (trace,) = one.traces()
     assert trace.exit.outcome is Outcome.STOPPED
     assert "an upgrade" in trace.exit.text
-    offsets = {int(file.name) for file in Path(local_path(one.spec.checkpoint), "offsets").glob("[0-9]*")}
-    commits = {int(file.name) for file in Path(local_path(one.spec.checkpoint), "commits").glob("[0-9]*")}
-    assert max(offsets) - max(commits) <= 1
+    assert one.newest_offset - one.newest_commit <= 1
     assert trace.exit.batch == one.progress[-1]["batchId"]
 
 
-def test_a_sigterm_to_its_python_stops_a_driver(bench):
+@pytest.mark.parametrize("whom", ["python", "jvm", "group"])
+def test_a_sigterm_to_any_of_its_processes_stops_a_driver_gracefully(bench, whom):
+    """A launcher and a service manager know the JVM's pid, a container's end reaches the group."""
     one = bench()
     handle = one.start()
 
-    os.kill(one.beat.pid, signal.SIGTERM)
+    match whom:
+        case "python":
+            os.kill(one.beat.pid, signal.SIGTERM)
+        case "jvm":
+            os.kill(pid_of(handle), signal.SIGTERM)
+        case _:
+            os.killpg(pid_of(handle), signal.SIGTERM)
 
     one.expect(lambda: one.has_ended(handle))
     (trace,) = one.traces()
     assert (trace.exit.outcome, trace.exit.text) == (Outcome.STOPPED, "SIGTERM")
+    assert one.newest_offset - one.newest_commit <= 1
+
+
+def test_a_stop_that_has_to_interrupt_a_batch_is_no_failure(bench):
+    """The function sleeps past the grace, and what it does then meets a query that was stopped (4.2.0)."""
+    one = bench(job=LONG_BATCH, timings=replace(UNHURRIED, stop=seconds(2)))
+    handle = one.start()
+    one.expect(lambda: "batch begins" in one.driver_log)
+
+    one.append(StopRequested(epoch=1), reason="an upgrade")
+
+    one.expect(lambda: one.has_ended(handle))
+    (trace,) = one.traces()
+    assert trace.exit.outcome is Outcome.STOPPED
+    assert one.newest_offset == 0
 
 
 def test_a_newer_claim_ends_a_driver_within_the_halt_time(bench):

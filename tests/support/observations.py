@@ -8,6 +8,7 @@ from streamops.control.fold import LogState
 from streamops.control.records import DriverHandle, Outcome
 from streamops.launch import DriverState, DriverStatus
 from streamops.supervisor.observe import EpochFacts, Observation
+from streamops.supervisor.probes import Reachability
 from support.checkpoints import QUERY_ID
 from support.clock import START
 from support.records import token_of
@@ -53,6 +54,7 @@ def seen(
     found: tuple[DriverHandle, ...] = (),
     still: float = 0,
     watched: float = 0,
+    status_for: float = 0,
 ) -> EpochFacts:
     """What was seen of one open epoch."""
     return EpochFacts(
@@ -62,6 +64,7 @@ def seen(
         found=found,
         stood_still=timedelta(seconds=still),
         watched=timedelta(seconds=watched),
+        status_for=timedelta(seconds=status_for),
     )
 
 
@@ -84,6 +87,9 @@ def observed(
     companions: tuple[CheckpointFacts, ...] = (),
     conflicts: tuple[str, ...] = (),
     now: datetime = NOW,
+    unchanged_for: float = 0,
+    epochs_ahead: int = 0,
+    dependency: Reachability | None = None,
 ) -> Observation:
     """One look; the checkpoint is read only when no submitted driver may live, and is new unless told otherwise."""
     is_read = not any(facts.status for facts in epochs)
@@ -94,4 +100,7 @@ def observed(
         checkpoint=(checkpoint or a_checkpoint(query_id=None)) if is_read else None,
         companions=companions,
         registry_conflicts=conflicts,
+        unchanged_for=timedelta(seconds=unchanged_for),
+        epochs_ahead=epochs_ahead,
+        dependency=dependency,
     )

@@ -97,6 +97,8 @@ class Failure:
     error_classes: tuple[str, ...]
     failure_class: str = ""
     remedy: str = ""
+    record: int = 0
+    """Number of the record that says so."""
     ran_seconds: float = 0.0
     """From submit to proven end, by the clocks of those who recorded them; never negative."""
 
@@ -238,6 +240,7 @@ def _driver_ended(state: LogState, body: DriverEnded, note: Note) -> LogState | 
             error_classes=body.error_classes,
             failure_class=body.failure_class,
             remedy=body.remedy,
+            record=state.next_number - 1,
             ran_seconds=max(0.0, (note.at - (epoch.submitted or epoch.claimed).at).total_seconds()),
         )
         failures = (*failures, failure)[-MAX_FAILURES_KEPT:]

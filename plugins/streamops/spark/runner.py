@@ -8,7 +8,6 @@ import argparse
 import importlib.util
 import logging
 import os
-import signal
 import sys
 import threading
 import uuid
@@ -30,6 +29,7 @@ from streamops.spark.lease import DriverIdentity, Lease
 from streamops.spark.logfile import CappedLog
 from streamops.spark.query import RunningQueries
 from streamops.spark.report import DriverReport
+from streamops.spark.stop_signal import StopSignal
 from streamops.spark.watchdog import Watchdog, kill_processes
 
 if TYPE_CHECKING:
@@ -53,11 +53,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one driver to its end; the exit code tells the outcome, the exit record tells more."""
     arguments = _arguments(argv)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    stop_signal = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stop_signal.set())
+    stop_signal = StopSignal()
+    stop_signal.listen()
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.getOrCreate()
+    stop_signal.listen_in_jvm(spark)
     ending = _Driver(spark, arguments, stop_signal, clock=SystemClock()).run()
     log.info("driver of epoch=%d ends: %s %s", arguments.epoch, ending.outcome, ending.text.partition("\n")[0])
     _stop_session(spark)
@@ -68,7 +69,7 @@ class _Driver:
     """One run under one claim."""
 
     def __init__(
-        self, spark: "SparkSession", arguments: argparse.Namespace, stop_signal: threading.Event, *, clock: Clock
+        self, spark: "SparkSession", arguments: argparse.Namespace, stop_signal: StopSignal, *, clock: Clock
     ) -> None:
         self._spark = spark
         self._clock = clock
@@ -123,17 +124,28 @@ class _Driver:
         context = StreamContext(assignment)
         try:
             writer = _load_define(assignment.job)(self._spark, context)
-            if not beats.standing.stop and not self._stop_signal.is_set():
+            if not self._why_stop(beats):
                 self._queries = RunningQueries.start(writer, context.companions, assignment, self._report)
-                if self._queries.run(is_stop_wanted=lambda: bool(beats.standing.stop) or self._stop_signal.is_set()):
+                if self._queries.run(is_stop_wanted=lambda: bool(self._why_stop(beats))):
                     return Ending(outcome=Outcome.FINISHED)
-            return Ending(outcome=Outcome.STOPPED, text=beats.standing.stop or "SIGTERM")
+            return Ending(outcome=Outcome.STOPPED, text=self._why_stop(beats))
         except Exception as error:
-            ending = Ending(outcome=Outcome.FAILED, text=failure_text(error))
+            ending = self._failed(error)
             log.exception("stream=%s failed", assignment.stream)
             if self._queries:
                 self._stop_rest(self._queries)
             return ending
+
+    def _why_stop(self, beats: BeatThread) -> str:
+        """Who wants the driver to stop between two batches; empty while nobody does."""
+        return beats.standing.stop or ("SIGTERM" if self._stop_signal.has_come else "")
+
+    def _failed(self, error: Exception) -> Ending:
+        """A batch that a stop had to interrupt fails, and that failure says nothing about the stream."""
+        text = failure_text(error)
+        if self._report.state().phase is DriverPhase.STOPPING:
+            return Ending(outcome=Outcome.STOPPED, text=f"stopped in the middle of a batch, which runs again: {text}")
+        return Ending(outcome=Outcome.FAILED, text=text)
 
     def _stop_rest(self, queries: RunningQueries) -> None:
         try:

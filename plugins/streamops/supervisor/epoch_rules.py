@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from streamops.control.drivers import ExitRecord
-from streamops.control.fold import Desire, LogState, Replacement
+from streamops.control.fold import Desire, Epoch, LogState, Replacement
 from streamops.control.records import Outcome
 from streamops.launch import DriverState
 from streamops.spec import StreamSpec
@@ -65,7 +65,7 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
         return _record_end(facts, f"not submitted, {held_back.reason}")
     if held_back and facts.found:
         # It sees the request itself; one that does not obey is killed like any other.
-        if facts.watched > spec.timings.stop:
+        if facts.watched > spec.timings.stop or observation.state.is_stop_forced:
             return _kill(facts, f"a driver of epoch {number}, submitted without a record, did not stop")
         return Decision(action=Action.WAIT, reason=f"{held_back.reason}; a driver still lives", epoch=number)
     if held_back:
@@ -75,8 +75,8 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
         plan = worst_plan(observation)
         if not (spec.sink.guarantee.accepts(plan.safety) or facts.epoch.claim.accepts_unsafe):
             return _record_end(facts, f"not submitted, a start is {plan.safety} by now: {plan.summary}")
-        if advice := policy(observation, spec):
-            # The end of an older driver came to light after the claim, and it was a failure.
+        advice = policy(observation, spec) if _has_failed_since(observation.state, facts.epoch) else None
+        if advice:
             return _record_end(facts, f"not submitted, {advice.reason}")
         return Decision(action=Action.SUBMIT, reason="claimed, and every older driver is proven gone", epoch=number)
     by = facts.epoch.claimed.by
@@ -96,6 +96,11 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
         )
     # Left behind, and nothing of a driver was ever seen: a start like any other.
     return decide_start(observation, spec)
+
+
+def _has_failed_since(state: LogState, epoch: Epoch) -> bool:
+    """Whether the end of an older driver, a failure, came to light after the claim that was meant to replace it."""
+    return bool(state.failures) and state.failures[-1].record > epoch.record
 
 
 _UNPROVEN = frozenset({DriverState.GONE, DriverState.UNKNOWN})

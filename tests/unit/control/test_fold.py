@@ -1,5 +1,6 @@
 """What a log means: one row for each record in each situation that matters, then the laws."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -18,6 +19,7 @@ from streamops.control.records import (
     Parked,
     Position,
     Released,
+    RestartRequested,
     StartRequested,
     StopRequested,
     Submitted,
@@ -175,6 +177,41 @@ def test_a_stop_is_noted_with_who_and_why():
     note = a_state(StopRequested(epoch=0)).desired
 
     assert (note.by.actor, note.reason) == ("supervise", "reason 0")
+
+
+@pytest.mark.parametrize(
+    ("bodies", "is_asked"),
+    [
+        pytest.param([a_claim(1), RestartRequested(epoch=1)], True, id="of the newest driver"),
+        pytest.param([a_claim(1), RestartRequested(epoch=1), a_claim(2)], False, id="the next claim does it"),
+        pytest.param([a_claim(1), a_claim(2), RestartRequested(epoch=1)], False, id="a newer one has begun since"),
+        pytest.param([a_claim(1), an_end(1), RestartRequested(epoch=1)], False, id="there is no driver to replace"),
+        pytest.param([a_claim(1), RestartRequested(epoch=1), an_end(1)], True, id="its end is the first half"),
+        pytest.param([RestartRequested(epoch=0)], False, id="nothing was ever claimed"),
+    ],
+)
+def test_a_restart_is_asked_for_until_the_next_claim(bodies, is_asked):
+    assert (a_state(*bodies).replacement is not None) is is_asked
+
+
+def test_a_start_takes_a_forced_stop_back():
+    assert a_state(StopRequested(epoch=0, force=True)).is_stop_forced
+    assert not a_state(StopRequested(epoch=0, force=True), StartRequested()).is_stop_forced
+
+
+def test_epochs_that_an_adoption_has_seen_are_not_used_again():
+    adopted = Adopted(stream="orders", position=Position(), epochs_seen=7)
+
+    assert a_state(adopted).next_epoch == 8
+    assert a_state(adopted, a_claim(8)).newest.number == 8
+
+
+def test_a_failure_keeps_its_class_and_how_long_the_driver_lived():
+    end = replace(an_end(1, Outcome.FAILED), failure_class="data-loss", remedy="never")
+
+    failure = a_state(a_claim(1), a_submit(1), a_submit(1), end).failures[-1]
+
+    assert (failure.failure_class, failure.remedy, failure.ran) == ("data-loss", "never", timedelta(seconds=2))
 
 
 def test_the_newest_maintenance_counts():

@@ -13,6 +13,7 @@ from streamops.control.records import (
     MaintenanceEnded,
     Parked,
     Released,
+    RestartRequested,
     StartRequested,
     StopRequested,
     UnknownBody,
@@ -72,6 +73,9 @@ def log():
         pytest.param([MAINTENANCE, MaintenanceEnded()], True, False, id="maintenance that is over"),
         pytest.param([STOP, MAINTENANCE, MaintenanceEnded()], True, True, id="its end does not take back a stop"),
         pytest.param([MAINTENANCE, STOP, START], True, True, id="a start does not end a maintenance"),
+        pytest.param([RestartRequested(epoch=1)], True, True, id="a restart of this driver"),
+        pytest.param([RestartRequested(epoch=0)], True, False, id="a restart of one before it has been done"),
+        pytest.param([RestartRequested(epoch=1), START], True, True, id="a start does not take a restart back"),
         pytest.param([STOP, a_claim(2)], False, True, id="a stop and then a newer claim: halt"),
     ],
 )
@@ -166,6 +170,12 @@ def test_a_broken_record_may_be_a_claim_and_means_halt(log):
     log.storage.write(record_address(CONTROL, CLAIM_AT + 1), b"")
 
     assert not log.watch().look().holds_claim
+
+
+def test_a_record_that_was_copied_to_another_number_may_stand_for_a_claim_and_means_halt(log):
+    log.put(CLAIM_AT + 1, a_record(a_submit(1), CLAIM_AT + 5))
+
+    assert "copied or renamed" in log.watch().look().lost
 
 
 def test_a_log_that_cannot_be_asked_is_no_answer(log):

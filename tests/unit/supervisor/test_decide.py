@@ -3,13 +3,14 @@
 Figures are the default timings: beat 5 s, halt 30 s, claim 30 s, takeover 75 s, stop 120 s, start 300 s.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamops.checkpoint.offsets import OffsetEntry
 from streamops.checkpoint.reader import BrokenFile, CheckpointFacts
 from streamops.control.records import (
     Adopted,
@@ -20,15 +21,17 @@ from streamops.control.records import (
     Parked,
     Position,
     Released,
+    RestartRequested,
     StartRequested,
     StopRequested,
 )
 from streamops.launch import DriverState
-from streamops.restart import RestartPolicy, Safety, SinkGuarantee
+from streamops.restart import FailureClass, Remedy, RestartPolicy, Safety, SinkGuarantee
 from streamops.spec import StreamSpec
 from streamops.supervisor.decide import decide
 from streamops.supervisor.decision import RESTING, Action
 from streamops.supervisor.observe import Observation
+from streamops.supervisor.probes import Reachability
 from support.checkpoints import OTHER_QUERY_ID, QUERY_ID
 from support.observations import (
     NOW,
@@ -44,6 +47,7 @@ from support.specs import CHECKPOINT, a_stream
 
 NOBODY: frozenset[str] = frozenset()
 RUNNING, BROKEN, ENDED, UNKNOWN = DriverState.RUNNING, DriverState.BROKEN, DriverState.ENDED, DriverState.UNKNOWN
+GONE = DriverState.GONE
 
 CLAIMED = a_state(a_claim(1))
 SUBMITTED = a_state(a_claim(1), a_submit(1))
@@ -121,6 +125,33 @@ def test_a_checkpoint_of_somebody_else_is_left_alone(row):
     assert check(row).needs_attention
 
 
+@rows(
+    Row(
+        because="the log is empty, drivers of ours were here: it was deleted",
+        sees=observed(a_state(), epochs_ahead=3),
+        expect=Action.BLOCKED,
+    ),
+    Row(
+        because="an older copy was put back: the end of its newest epoch is proven, and yet nothing is written",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=ENDED), epochs_ahead=4),
+        expect=Action.BLOCKED,
+    ),
+    Row(
+        because="an older copy was put back while a person was stopping the stream",
+        sees=observed(a_state(StopRequested(epoch=0)), epochs_ahead=1),
+        expect=Action.BLOCKED,
+    ),
+    Row(
+        because="the epochs that were seen are adopted: the next claim goes above them",
+        sees=observed(a_state(Adopted(stream="orders", position=Position(), epochs_seen=7))),
+        expect=Action.CLAIM,
+        epoch=8,
+    ),
+)
+def test_nothing_is_written_to_a_log_that_is_not_whole(row):
+    check(row)
+
+
 # A driver that was superseded
 
 
@@ -159,6 +190,20 @@ def test_a_checkpoint_of_somebody_else_is_left_alone(row):
         sees=observed(SUPERSEDED, seen(SUPERSEDED, 1, status=UNKNOWN, still=1000), seen(SUPERSEDED, 2)),
         mine=frozenset({token_of(2)}),
         expect=Action.WAIT,
+        epoch=1,
+    ),
+    Row(
+        because="the manager says gone and its beat moves: the manager is wrong, or it was gone a moment ago",
+        sees=observed(SUPERSEDED, seen(SUPERSEDED, 1, status=GONE, traces=(a_beat(),), still=74), seen(SUPERSEDED, 2)),
+        mine=frozenset({token_of(2)}),
+        expect=Action.KEEP,
+        epoch=1,
+    ),
+    Row(
+        because="the manager says gone and its beat stood still for the takeover time: two signs",
+        sees=observed(SUPERSEDED, seen(SUPERSEDED, 1, status=GONE, traces=(a_beat(),), still=75), seen(SUPERSEDED, 2)),
+        mine=frozenset({token_of(2)}),
+        expect=Action.RECORD_END,
         epoch=1,
     ),
     Row(
@@ -273,6 +318,7 @@ def test_an_epoch_is_submitted_at_most_once_and_only_by_whoever_claimed_it(row):
 
 # The newest driver
 
+RESTART_ASKED = a_state(a_claim(1), a_submit(1), RestartRequested(epoch=1))
 STOP_ASKED = a_state(a_claim(1), a_submit(1), StopRequested(epoch=1))
 KILLED_ALREADY = a_state(a_claim(1), a_submit(1), KillBegun(epoch=1))
 MAINTENANCE_ASKED = a_state(a_claim(1), a_submit(1), MaintenanceBegun(until=NOW + timedelta(hours=1)))
@@ -426,6 +472,154 @@ def test_the_newest_driver_is_kept_while_it_shows_life(row):
 )
 def test_a_proven_end_is_recorded_with_the_best_known_outcome(row):
     check(row)
+
+
+@rows(
+    Row(
+        because="the manager says gone: one sign of two",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=GONE, traces=(a_beat(),), still=74, status_for=20)),
+        expect=Action.WAIT,
+    ),
+    Row(
+        because="the manager says gone and the beat stood still for the takeover time: two",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=GONE, traces=(a_beat(),), still=75)),
+        expect=Action.RECORD_END,
+        outcome=Outcome.DIED,
+    ),
+    Row(
+        because="the manager has said gone for long and the beat goes on: the driver is kept",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=GONE, traces=(a_beat(),), still=4, status_for=31)),
+        expect=Action.KEEP,
+    ),
+    Row(
+        because="an exit record is a reason and no proof: the manager's word still needs the second sign",
+        sees=observed(SUBMITTED, seen(SUBMITTED, status=GONE, traces=(an_exit(),), still=10)),
+        expect=Action.WAIT,
+    ),
+)
+def test_a_managers_word_alone_ends_no_driver(row):
+    check(row)
+
+
+def test_a_driver_that_beats_although_its_manager_calls_it_gone_is_told_to_a_person():
+    sees = observed(SUBMITTED, seen(SUBMITTED, status=GONE, traces=(a_beat(),), still=4, status_for=31))
+
+    assert decide(sees, ORDERS, mine=NOBODY).needs_attention
+
+
+def asked(body, *, waited, **changes):
+    """A running driver and a request so many seconds ago."""
+    state = a_state(a_claim(1), a_submit(1), body)
+    now = a_record(body, 2).at + timedelta(seconds=waited)
+    return observed(state, seen(state, status=RUNNING, traces=(a_beat(),), still=1), now=now, **changes)
+
+
+@rows(
+    Row(
+        because="a restart was asked for: the driver is given the grace",
+        sees=asked(RestartRequested(epoch=1), waited=120),
+        expect=Action.KEEP,
+    ),
+    Row(
+        because="a restart was asked for, and the grace is over",
+        sees=asked(RestartRequested(epoch=1), waited=121),
+        expect=Action.KILL,
+    ),
+    Row(
+        because="a forced restart gives no grace",
+        sees=asked(RestartRequested(epoch=1, force=True), waited=0),
+        expect=Action.KILL,
+    ),
+    Row(
+        because="nor does a forced stop",
+        sees=asked(StopRequested(epoch=1, force=True), waited=0),
+        expect=Action.KILL,
+    ),
+    Row(
+        because="a request of an epoch before this one has been done",
+        sees=asked(RestartRequested(epoch=0, force=True), waited=900),
+        expect=Action.KEEP,
+    ),
+    Row(
+        because="a request stamped by a clock that is an hour ahead: the grace counts from when it was seen",
+        sees=asked(StopRequested(epoch=1), waited=-3600, unchanged_for=120),
+        expect=Action.KEEP,
+    ),
+    Row(
+        because="and it ends although that clock is still ahead",
+        sees=asked(StopRequested(epoch=1), waited=-3600, unchanged_for=121),
+        expect=Action.KILL,
+    ),
+)
+def test_a_driver_that_is_asked_to_end_is_given_the_grace_and_no_more(row):
+    check(row)
+
+
+@rows(
+    Row(
+        because="killed for a restart: what was asked for is no failure",
+        sees=observed(
+            (state := a_state(a_claim(1), a_submit(1), RestartRequested(epoch=1, force=True), KillBegun(epoch=1))),
+            seen(state, status=ENDED, traces=(a_beat(),)),
+        ),
+        expect=Action.RECORD_END,
+        outcome=Outcome.STOPPED,
+    ),
+    Row(
+        because="its successor is claimed at once, although nobody waited out a back-off",
+        sees=observed(
+            (state := a_state(a_claim(1), a_submit(1), RestartRequested(epoch=1), an_end(1, Outcome.STOPPED))),
+            now=a_record(Parked(), 3).at,
+        ),
+        expect=Action.CLAIM,
+        epoch=2,
+    ),
+    Row(
+        because="a person's restart does not wait out the back-off of a failure",
+        sees=observed(
+            (state := a_state(a_claim(1), a_submit(1), RestartRequested(epoch=1), an_end(1, Outcome.FAILED))),
+            now=a_record(Parked(), 3).at,
+        ),
+        expect=Action.CLAIM,
+    ),
+    Row(
+        because="but it does not lift the limits",
+        sees=observed(
+            (state := a_state(a_claim(1), a_submit(1), RestartRequested(epoch=1), an_end(1, Outcome.FAILED))),
+        ),
+        spec=a_stream(restart=RestartPolicy(budget_per_hour=0)),
+        expect=Action.PARK,
+    ),
+)
+def test_a_restart_replaces_the_driver_without_a_pause(row):
+    check(row)
+
+
+def test_an_end_carries_the_drivers_last_sign():
+    sees = observed(SUBMITTED, seen(SUBMITTED, status=ENDED, traces=(a_beat(),)))
+
+    assert decide(sees, ORDERS, mine=NOBODY).last_sign_at == NOW
+
+
+# The end of an older driver came to light after the claim
+
+
+def test_a_claim_is_not_submitted_while_the_policy_says_wait():
+    """It was submitted without a record, has ended meanwhile, and that was a failure: reported, not blindly tried again."""
+    state = a_state(a_claim(1), a_claim(2), an_end(1, Outcome.FAILED))
+    sees = observed(state, seen(state, 2), now=a_record(Parked(), 2).at)
+
+    decision = decide(sees, ORDERS, mine=frozenset({token_of(2)}))
+
+    assert (decision.action, decision.epoch, decision.outcome) == (Action.RECORD_END, 2, Outcome.NEVER_STARTED)
+
+
+def test_a_claim_that_was_made_in_spite_of_a_failure_is_submitted():
+    """A person asked for the restart, and the claim has answered that."""
+    state = a_state(a_claim(1), a_submit(1), RestartRequested(epoch=1), an_end(1, Outcome.FAILED), a_claim(2))
+    sees = observed(state, seen(state, 2), now=a_record(Parked(), 4).at)
+
+    assert decide(sees, ORDERS, mine=frozenset({token_of(2)})).action is Action.SUBMIT
 
 
 # A start is considered: nothing lives
@@ -596,6 +790,68 @@ LAST_AT = FRUITLESS.failures[-1].at
 )
 def test_a_start_is_considered_only_when_nothing_speaks_against_it(row):
     check(row)
+
+
+def last_sign(minutes_before_the_batch):
+    """An ended driver whose last sign came so many minutes before batch 4 was planned."""
+    planned = NOW - timedelta(minutes=30)
+    end = an_end(1, commit=4)
+    sign = planned - timedelta(minutes=minutes_before_the_batch)
+    state = a_state(
+        a_claim(1, position=Position(query_id=QUERY_ID, offset=3, commit=3)), replace(end, last_sign_at=sign)
+    )
+    checkpoint = replace(
+        a_checkpoint(4), newest=OffsetEntry(batch=4, version="v1", planned_at=planned, sources=('{"orders":{"0":1}}',))
+    )
+    return observed(state, checkpoint=checkpoint)
+
+
+@rows(
+    Row(because="it beat after it had planned its last batch", sees=last_sign(-1), expect=Action.CLAIM),
+    Row(because="it may have planned one more before it had to halt", sees=last_sign(1), expect=Action.CLAIM),
+    Row(because="the batch is newer than a driver of ours can be", sees=last_sign(2), expect=Action.PARK),
+)
+def test_a_batch_newer_than_our_last_beat_was_written_by_somebody_else(row):
+    check(row)
+
+
+def failed_for(failure_class, remedy, answers):
+    """A driver that failed long ago, and whether what it needs answers now."""
+    end = replace(an_end(1, Outcome.FAILED), failure_class=str(failure_class), remedy=str(remedy))
+    dependency = Reachability(target="broker:9092", is_reachable=answers, evidence="tried")
+    return observed(a_state(a_claim(1), end), dependency=dependency)
+
+
+WAIT_FOR_SOURCE = (FailureClass.SOURCE_UNAVAILABLE, Remedy.WAIT_FOR_SOURCE)
+
+
+@rows(
+    Row(
+        because="the broker is still away: a start would only cost budget",
+        sees=failed_for(*WAIT_FOR_SOURCE, answers=False),
+        expect=Action.WAIT,
+    ),
+    Row(because="it is back", sees=failed_for(*WAIT_FOR_SOURCE, answers=True), expect=Action.CLAIM),
+    Row(
+        because="nobody can tell from here: the back-off alone counts",
+        sees=failed_for(*WAIT_FOR_SOURCE, answers=None),
+        expect=Action.CLAIM,
+    ),
+    Row(
+        because="what can only fail again is parked",
+        sees=failed_for(FailureClass.STATE_INCOMPATIBLE, Remedy.NEVER, answers=None),
+        expect=Action.PARK,
+    ),
+)
+def test_the_class_of_the_failure_decides(row):
+    check(row)
+
+
+def test_a_stream_that_waits_for_its_source_says_for_which_and_what_was_tried():
+    decision = decide(failed_for(*WAIT_FOR_SOURCE, answers=False), ORDERS, mine=NOBODY)
+
+    assert "broker:9092" in decision.reason
+    assert "tried" in decision.reason
 
 
 @pytest.mark.parametrize(
