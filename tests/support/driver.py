@@ -54,7 +54,7 @@ class SimulatedDriver:
         self._clock = clock
         self._on_batch = on_batch
         self._on_end = on_end
-        self._report = DriverReport()
+        self._report = DriverReport(clock=clock)
         self._identity = DriverIdentity(
             control=arguments["--control"],
             record=int(arguments["--record"]),

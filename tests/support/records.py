@@ -145,7 +145,7 @@ BODIES: dict[type, st.SearchStrategy[Body]] = {
     ),
     StopRequested: st.builds(StopRequested, epoch=epochs, force=st.booleans()),
     StartRequested: st.builds(StartRequested),
-    RestartRequested: st.builds(RestartRequested, epoch=epochs, force=st.booleans()),
+    RestartRequested: st.builds(RestartRequested, epoch=epochs, force=st.booleans(), is_stuck=st.booleans()),
     MaintenanceBegun: st.builds(MaintenanceBegun, until=moments),
     MaintenanceEnded: st.builds(MaintenanceEnded),
     Parked: st.builds(Parked),

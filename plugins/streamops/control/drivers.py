@@ -22,6 +22,37 @@ class DriverPhase(StrEnum):
     ENDED = "ended"
 
 
+class QueryStep(StrEnum):
+    """What one query is at, in words that outlive Spark's own."""
+
+    STARTING = "starting"
+    """Its sources and its position are being read."""
+    WAITING = "waiting"
+    """Between two triggers."""
+    PLANNING = "planning"
+    """It asks its sources what there is to read, and writes the plan of a batch down."""
+    BATCH = "batch"
+    """It runs a batch."""
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryBeat:
+    """One query of a driver, as the driver saw it last. Seconds are differences of the driver's own monotonic clock."""
+
+    query_id: str
+    name: str
+    step: QueryStep
+    step_seconds: float
+    """Since its step, its message or its progress last changed: nothing of it has moved for so long."""
+    progress_seconds: float
+    """Since its progress was last renewed, or since it started. An idle query renews it every 10 s (Spark 4.2)."""
+    batch: int = -1
+    """The newest batch that it has run under this driver; -1 before the first."""
+    message: str = ""
+    """Spark's own words, cut."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
     """Replaced at every beat. Only a moving sequence number shows life; the wall clock is for people."""
@@ -36,8 +67,16 @@ class Heartbeat:
     pid: int
     query_id: str = ""
     batch: int = -1
-    """The newest batch that the query has reported; -1 before the first."""
+    """The newest batch that the query has run; -1 before the first."""
     application_id: str = ""
+    phase_seconds: float = 0.0
+    """Since the phase began; like every duration here by the driver's own monotonic clock."""
+    report_age_seconds: float = 0.0
+    """Since the driver last looked at its queries. It looks twice a second: an old look means that Spark does not answer."""
+    executors: int = -1
+    """Executors that the driver has, counted every few seconds; -1 where it does not know."""
+    queries: tuple[QueryBeat, ...] = ()
+    """The stream's own query first, then its companions; empty before they start, and from drivers of older versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

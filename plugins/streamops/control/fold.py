@@ -121,7 +121,8 @@ class Replacement:
     """The newest driver is to be replaced by one with the present declaration."""
 
     note: Note
-    force: bool
+    force: bool = False
+    is_stuck: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,7 +269,7 @@ def _start_requested(state: LogState, body: StartRequested, note: Note) -> LogSt
 def _restart_requested(state: LogState, body: RestartRequested, note: Note) -> LogState | None:
     if state.newest is None or body.epoch < state.newest.number or not state.newest.is_open:
         return state
-    return replace(state, replacement=Replacement(note=note, force=body.force))
+    return replace(state, replacement=Replacement(note=note, force=body.force, is_stuck=body.is_stuck))
 
 
 def _maintenance_begun(state: LogState, body: MaintenanceBegun, note: Note) -> LogState | None:

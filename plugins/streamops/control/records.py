@@ -168,6 +168,8 @@ class RestartRequested:
     epoch: int
     force: bool = False
     """Whether the driver is killed at once instead of being given the grace."""
+    is_stuck: bool = False
+    """Asked by a supervisor, because the driver lives and gets nowhere: its end counts as a failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

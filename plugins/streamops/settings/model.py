@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from streamops.health import StallAction, StallPolicy
 from streamops.restart import FailureClass, Remedy, RestartPolicy, SinkGuarantee
 from streamops.settings.durations import EXPECTED as A_DURATION
 from streamops.settings.durations import format_duration, parse_duration
@@ -17,6 +18,7 @@ from streamops.spec import LaunchSpec, Mode, Timings, Trigger
 
 _LAUNCH = LaunchSpec()
 _RESTART = RestartPolicy()
+_STALL = StallPolicy()
 _TIMINGS = Timings()
 
 
@@ -32,6 +34,7 @@ Name = Annotated[Text, Field(min_length=1)]
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 PositiveDuration = Annotated[Duration, Field(gt=timedelta(0))]
 Count = Annotated[int, Field(ge=0)]
+Factor = Annotated[float, Field(ge=1, strict=False)]
 Share = Annotated[float, Field(ge=0, le=1, strict=False)]
 Topic = Annotated[Text, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 Servers = Annotated[Text, Field(pattern=r"^[^\s,@]+:\d{1,5}(\s*,\s*[^\s,@]+:\d{1,5})*$")]
@@ -128,6 +131,17 @@ class DeclaredRestart(_Declared):
     )
 
 
+class DeclaredStall(_Declared):
+    """`stall` of a stream."""
+
+    action: StallAction = Field(default=_STALL.action, strict=False, description=f"one of {', '.join(StallAction)}")
+    window_floor: PositiveDuration = Field(default=_STALL.window_floor, description=A_DURATION)
+    factor: Factor = Field(default=_STALL.factor, description="a number, 1 or more")
+    restart_floor: PositiveDuration = Field(default=_STALL.restart_floor, description=A_DURATION)
+    restart_factor: Factor = Field(default=_STALL.restart_factor, description="a number, 1 or more")
+    first_batch: PositiveDuration = Field(default=_STALL.first_batch, description=A_DURATION)
+
+
 class DeclaredTimings(_Declared):
     """`timings` of a stream."""
 
@@ -157,6 +171,7 @@ class DeclaredStream(_Declared):
     restart: DeclaredRestart = Field(
         default_factory=DeclaredRestart, description="a mapping, for example {thrash_limit: 5}"
     )
+    stall: DeclaredStall = Field(default_factory=DeclaredStall, description="a mapping, for example {action: report}")
     timings: DeclaredTimings = Field(default_factory=DeclaredTimings, description="a mapping, for example {beat: 5s}")
     description: Text = Field(default="", description="a text")
 
@@ -167,6 +182,7 @@ class DeclaredDefaults(_Declared):
     trigger: Any = Field(default=None, description="what a stream may say under trigger")
     launch: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
     restart: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
+    stall: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
     timings: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
 
 
@@ -175,6 +191,6 @@ class DeclaredFile(_Declared):
 
     state_root: Name = Field(description="a path or an address of a folder")
     defaults: DeclaredDefaults = Field(
-        default_factory=DeclaredDefaults, description="a mapping with launch, restart, timings or trigger"
+        default_factory=DeclaredDefaults, description="a mapping with launch, restart, stall, timings or trigger"
     )
     streams: dict[str, Any] = Field(description="a mapping from stream names to streams")

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from streamops.errors import SettingsError
+from streamops.health import StallPolicy
 from streamops.restart import RestartPolicy
 from streamops.settings.durations import format_duration
 from streamops.settings.model import DeclaredLaunch, DeclaredRestart, DeclaredStream, DeclaredTrigger
@@ -27,7 +28,7 @@ from streamops.storage import canonical_address
 from streamops.storage.address import is_root
 from streamops.storage.kinds import storage_for
 
-T = TypeVar("T", RestartPolicy, Timings)
+T = TypeVar("T", RestartPolicy, StallPolicy, Timings)
 
 
 def resolve_stream(name: str, declared: DeclaredStream, *, root: str) -> tuple[StreamSpec | None, tuple[Refusal, ...]]:
@@ -85,6 +86,7 @@ class _Resolver:
             checkpoint=self._folder(declared.checkpoint, ("checkpoint",), resolve_state_folder),
             launch=self._launch(declared.launch),
             restart=self._consistent(RestartPolicy, ("restart",), _restart_figures(declared.restart)),
+            stall=self._consistent(StallPolicy, ("stall",), dict(declared.stall)),
             timings=self._consistent(Timings, ("timings",), dict(declared.timings)),
         )
 

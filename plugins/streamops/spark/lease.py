@@ -80,6 +80,10 @@ class Lease:
                 query_id=state.query_id,
                 batch=state.batch,
                 application_id=self._identity.application_id,
+                phase_seconds=state.phase_seconds,
+                report_age_seconds=state.report_age_seconds,
+                executors=state.executors,
+                queries=state.queries,
             )
             self._storage.write(join(self._folder, HEARTBEAT), codec.encode(heartbeat))
             standing = self.watch.look()

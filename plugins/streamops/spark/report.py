@@ -1,15 +1,22 @@
-"""What a driver knows about its query, shared between the query's thread and the beat's."""
+"""What a driver knows about its queries, shared between the queries' thread and the beat's.
+
+The beat's thread only reads what is noted here, so a call to the JVM that hangs never holds a beat up: it shows as the age
+of the last look.
+"""
 
 import json
 import threading
-from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from streamops.control.drivers import DriverPhase
+from streamops.clock import Clock, SystemClock
+from streamops.control.drivers import DriverPhase, QueryBeat
+from streamops.spark.query_report import PROGRESS_KEPT, QueryReport, seconds_between
+from streamops.spark.query_watch import QuerySight
 
-PROGRESS_KEPT = 50
-"""Progress events in the driver's folder; Spark keeps a hundred in memory."""
+__all__ = ["PROGRESS_KEPT", "UNKNOWN_EXECUTORS", "DriverReport", "ReportState"]
+
+UNKNOWN_EXECUTORS = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,52 +26,84 @@ class ReportState:
     phase: DriverPhase
     query_id: str
     batch: int
+    phase_seconds: float = 0.0
+    report_age_seconds: float = 0.0
+    executors: int = UNKNOWN_EXECUTORS
+    queries: tuple[QueryBeat, ...] = ()
 
 
 class DriverReport:
-    """Thread-safe: written by the query's thread, read by the beat's."""
+    """Thread-safe: written by the queries' thread, read by the beat's."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
         self._lock = threading.Lock()
         self._phase = DriverPhase.STARTING
+        self._phase_since = self._looked_at = self._clock.monotonic()
         self._query_id = ""
-        self._batch = -1
-        self._progress: deque[str] = deque(maxlen=PROGRESS_KEPT)
-        self._has_news = False
+        self._executors = UNKNOWN_EXECUTORS
+        self._queries: list[QueryReport] = []
 
     def enter(self, phase: DriverPhase) -> None:
         """The driver has come to another phase."""
         with self._lock:
-            self._phase = phase
+            self._enter(phase)
 
     def query_started(self, query_id: str) -> None:
-        """The query runs under this id."""
+        """The stream's own query runs under this id."""
         with self._lock:
             self._query_id = query_id
-            self._phase = DriverPhase.RUNNING
+            self._looked_at = self._clock.monotonic()
+            self._enter(DriverPhase.RUNNING)
 
-    def add_progress(self, events: Iterable[str]) -> None:
-        """Spark's progress events, one line of JSON each, oldest first."""
+    def saw(self, sights: Sequence[QuerySight], *, executors: int = UNKNOWN_EXECUTORS) -> None:
+        """One look at all queries, the stream's own first."""
+        with self._lock:
+            now = self._looked_at = self._clock.monotonic()
+            self._executors = executors
+            for number, sight in enumerate(sights):
+                self._query(number).see(sight, now=now)
+
+    def add_progress(self, events: Iterable[str], *, query: int = 0) -> None:
+        """Spark's progress events of one query, one line of JSON each, oldest first; 0 is the stream's own query."""
         with self._lock:
             for event in events:
-                self._progress.append(event)
-                self._batch = max(self._batch, int(json.loads(event)["batchId"]))
-                self._has_news = True
+                self._query(query).add(event, json.loads(event), now=self._clock.monotonic())
 
     def state(self) -> ReportState:
         """How things stand."""
         with self._lock:
-            return ReportState(phase=self._phase, query_id=self._query_id, batch=self._batch)
+            now = self._clock.monotonic()
+            return ReportState(
+                phase=self._phase,
+                query_id=self._query_id,
+                batch=self._queries[0].batch if self._queries else -1,
+                phase_seconds=seconds_between(self._phase_since, now),
+                report_age_seconds=seconds_between(self._looked_at, now),
+                executors=self._executors,
+                queries=tuple(beat for query in self._queries if (beat := query.beat(now=now))),
+            )
 
     def keep_progress(self) -> None:
         """What was taken could not be written: it is news still."""
         with self._lock:
-            self._has_news = True
+            for query in self._queries:
+                query.has_news = bool(query.lines())
 
     def take_progress(self) -> bytes | None:
-        """The kept events as lines, or None when none was added since the last call."""
+        """The kept events as lines, query after query, or None when there is no news since the last call."""
         with self._lock:
-            if not self._has_news:
+            if not any(query.has_news for query in self._queries):
                 return None
-            self._has_news = False
-            return "".join(event + "\n" for event in self._progress).encode()
+            for query in self._queries:
+                query.has_news = False
+            return "".join(line + "\n" for query in self._queries for line in query.lines()).encode()
+
+    def _enter(self, phase: DriverPhase) -> None:
+        if phase is not self._phase:
+            self._phase, self._phase_since = phase, self._clock.monotonic()
+
+    def _query(self, number: int) -> QueryReport:
+        while len(self._queries) <= number:
+            self._queries.append(QueryReport(now=self._clock.monotonic()))
+        return self._queries[number]

@@ -83,7 +83,7 @@ class _Driver:
             instance=uuid.uuid4().hex[:16],
             application_id=str(spark.sparkContext.applicationId),
         )
-        self._report = DriverReport()
+        self._report = DriverReport(clock=clock)
         self._lease = Lease(HadoopStorage(spark), self._identity, self._report, clock=clock)
         self._log_file = CappedLog(arguments.log)
         self._queries: RunningQueries | None = None
@@ -133,6 +133,7 @@ class _Driver:
             ending = self._failed(error)
             log.exception("stream=%s failed", assignment.stream)
             if self._queries:
+                self._report.enter(DriverPhase.STOPPING)
                 self._stop_rest(self._queries)
             return ending
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
+from streamops.health import StallPolicy
 from streamops.restart import RestartPolicy, SinkGuarantee
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
@@ -117,6 +118,7 @@ class StreamSpec:
     trigger: Trigger = field(default_factory=Trigger)
     launch: LaunchSpec = field(default_factory=LaunchSpec)
     restart: RestartPolicy = field(default_factory=RestartPolicy)
+    stall: StallPolicy = field(default_factory=StallPolicy)
     timings: Timings = field(default_factory=Timings)
     description: str = ""
 

@@ -18,6 +18,7 @@ from streamops.control.records import (
     Outcome,
     Parked,
     Record,
+    RestartRequested,
     Submitted,
 )
 from streamops.control.registry import register
@@ -66,6 +67,7 @@ class Actor:
         self._acts: dict[Action, Callable[[Decision, Observation], None]] = {
             Action.CLAIM: self._claim,
             Action.SUBMIT: self._submit,
+            Action.REPLACE: self._replace,
             Action.KILL: self._kill,
             Action.RECORD_END: self._record_end,
             Action.PARK: self._park,
@@ -127,6 +129,9 @@ class Actor:
             # a record of its handle nobody could look after it, so it goes.
             self._launcher.kill(handle)
             raise
+
+    def _replace(self, decision: Decision, observation: Observation) -> None:
+        self._append(RestartRequested(epoch=decision.epoch, is_stuck=True), decision, observation)
 
     def _kill(self, decision: Decision, observation: Observation) -> None:
         epochs = {epoch.number: epoch for epoch in observation.state.open_epochs}

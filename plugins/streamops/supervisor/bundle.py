@@ -23,6 +23,7 @@ _TRAVELS = (
     "storage/port.py",
     "storage/address.py",
     "control/*.py",
+    "progress/*.py",
     "spark/*.py",
 )
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from streamops.control.drivers import ExitRecord
 from streamops.control.records import DriverHandle, Outcome
+from streamops.health import Liveness
 from streamops.restart import RestartPlan
 
 
@@ -23,6 +24,8 @@ class Action(StrEnum):
     BLOCKED = "blocked"
     """It may not even be parked here: the checkpoint is another's."""
     PARK = "park"
+    REPLACE = "replace"
+    """Ask a driver that gets nowhere to make room for another."""
     KILL = "kill"
     RECORD_END = "record-end"
     CLAIM = "claim"
@@ -53,3 +56,5 @@ class Decision:
     needs_attention: bool = False
     """Whether a person should be told: the supervisor can't settle it alone."""
     plan: RestartPlan | None = None
+    liveness: Liveness | None = None
+    """How a living driver gets on."""

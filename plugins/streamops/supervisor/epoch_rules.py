@@ -1,13 +1,13 @@
 """Rules for epochs whose driver may live: keep it, wait for it, kill it, or record its end. Pure."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from streamops.control.drivers import ExitRecord
 from streamops.control.fold import Desire, Epoch, LogState, Replacement
-from streamops.control.records import Outcome
+from streamops.health import QUICK, Liveness, LivenessKind, Rhythm, StallAction, judge_liveness
 from streamops.launch import DriverState
-from streamops.spec import StreamSpec
+from streamops.spec import StreamSpec, TriggerKind
 from streamops.supervisor.decision import Action, Decision
+from streamops.supervisor.end_rules import record_end
 from streamops.supervisor.observe import EpochFacts, Observation
 from streamops.supervisor.start_rules import decide_start, maintenance, policy, stopped, worst_plan
 
@@ -17,7 +17,7 @@ def decide_older_epoch(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
     number = facts.epoch.number
     if facts.status:
         if _has_ended(facts, spec):
-            return _record_end(facts, facts.status.evidence, superseded=True)
+            return record_end(facts, facts.status.evidence, superseded=True)
         if facts.status.state in _UNPROVEN:
             return _wait_for_unseen(facts, spec, facts.status.evidence)
         return _kill(facts, f"epoch {number} was superseded and still lives: {facts.status.evidence}")
@@ -26,9 +26,9 @@ def decide_older_epoch(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
     if not facts.traces:
         # Its claim was read after the newer one was appended: should its driver appear after all, it writes its first
         # beat, reads the log, sees the newer claim and halts.
-        return _record_end(facts, "no driver and no beat of it was ever seen", superseded=True)
+        return record_end(facts, "no driver and no beat of it was ever seen", superseded=True)
     if facts.stood_still >= spec.timings.takeover:
-        return _record_end(facts, "its beat stands still and no process carries its token", superseded=True)
+        return record_end(facts, "its beat stands still and no process carries its token", superseded=True)
     return Decision(
         action=Action.WAIT,
         reason=f"epoch {number} has been superseded and left a beat: waiting until it must have halted",
@@ -43,14 +43,19 @@ def decide_newest_epoch(
     if facts.status is None:
         return _unsubmitted(facts, observation, spec, mine=mine)
     if _has_ended(facts, spec):
-        return _record_end(facts, facts.status.evidence, stop=_why_stop(observation.state) is not None)
+        return record_end(facts, facts.status.evidence, asked=_why_stop(observation.state))
     if facts.status.state is DriverState.BROKEN:
         return _kill(facts, facts.status.evidence)
     if facts.status.state is DriverState.GONE:
         return _wait_for_second_sign(facts, spec, facts.status.evidence)
     if facts.status.state is DriverState.UNKNOWN:
         return _wait_for_unseen(facts, spec, facts.status.evidence)
-    return _hung(facts, spec) or _over_grace(facts, observation, spec) or _keep(facts, observation)
+    return (
+        _hung(facts, spec)
+        or _over_grace(facts, observation, spec)
+        or _stuck(facts, observation, spec)
+        or _keep(facts, observation, spec)
+    )
 
 
 def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, *, mine: frozenset[str]) -> Decision:
@@ -62,7 +67,7 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
     number = facts.epoch.number
     held_back = stopped(observation, spec) or maintenance(observation, spec)
     if held_back and facts.epoch.claim.token in mine:
-        return _record_end(facts, f"not submitted, {held_back.reason}")
+        return record_end(facts, f"not submitted, {held_back.reason}")
     if held_back and facts.found:
         # It sees the request itself; one that does not obey is killed like any other.
         if facts.watched > spec.timings.stop or observation.state.is_stop_forced:
@@ -74,10 +79,10 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
         # Judged once more: an older driver may have planned a batch between the claim and its end.
         plan = worst_plan(observation)
         if not (spec.sink.guarantee.accepts(plan.safety) or facts.epoch.claim.accepts_unsafe):
-            return _record_end(facts, f"not submitted, a start is {plan.safety} by now: {plan.summary}")
+            return record_end(facts, f"not submitted, a start is {plan.safety} by now: {plan.summary}")
         advice = policy(observation, spec) if _has_failed_since(observation.state, facts.epoch) else None
         if advice:
-            return _record_end(facts, f"not submitted, {advice.reason}")
+            return record_end(facts, f"not submitted, {advice.reason}")
         return Decision(action=Action.SUBMIT, reason="claimed, and every older driver is proven gone", epoch=number)
     by = facts.epoch.claimed.by
     if facts.watched < spec.timings.claim:
@@ -169,6 +174,38 @@ def _over_grace(facts: EpochFacts, observation: Observation, spec: StreamSpec) -
     return _kill(facts, f"epoch {number} did not stop within {_seconds(spec.timings.stop)} of the request")
 
 
+def _stuck(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision | None:
+    """It beats and gets nowhere: asked to make room once, then the grace of a stop holds."""
+    liveness = _liveness(facts, spec)
+    if liveness is None or liveness.advice is not StallAction.RESTART:
+        return None
+    reason = f"epoch {facts.epoch.number} is {liveness.kind}: {liveness.reason}"
+    if liveness.kind is LivenessKind.STUCK_IN_STOP or _is_deaf(facts):
+        return _kill(facts, reason)
+    if _why_stop(observation.state):
+        return None
+    return Decision(action=Action.REPLACE, reason=reason, epoch=facts.epoch.number, liveness=liveness)
+
+
+def _is_deaf(facts: EpochFacts) -> bool:
+    """The driver has not got an answer from Spark for long: it would not get round to a stop either."""
+    return facts.heartbeat is not None and timedelta(seconds=facts.heartbeat.report_age_seconds) >= QUICK
+
+
+def _liveness(facts: EpochFacts, spec: StreamSpec) -> Liveness | None:
+    if facts.heartbeat is None:
+        return None
+    is_paced = spec.trigger.kind is TriggerKind.PROCESSING_TIME
+    rhythm = Rhythm(
+        trigger_interval=spec.trigger.interval if is_paced else timedelta(0),
+        stop_grace=spec.timings.stop,
+        takeover=spec.timings.takeover,
+    )
+    return judge_liveness(
+        facts.heartbeat, facts.progress, rhythm=rhythm, policy=spec.stall, stood_still=facts.stood_still
+    )
+
+
 def _why_stop(state: LogState) -> Replacement | None:
     """Who wants the newest driver to end, if anybody: for good, for another driver, or for a while."""
     if state.desire is Desire.STOPPED and state.desired:
@@ -178,7 +215,7 @@ def _why_stop(state: LogState) -> Replacement | None:
     return Replacement(note=state.maintenance.note, force=False) if state.maintenance else None
 
 
-def _keep(facts: EpochFacts, observation: Observation) -> Decision:
+def _keep(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision:
     number, beat = facts.epoch.number, facts.heartbeat
     if asked := _why_stop(observation.state):
         reason = f"epoch {number} is stopping, asked by {asked.note.by.actor}: {asked.note.reason}"
@@ -187,64 +224,25 @@ def _keep(facts: EpochFacts, observation: Observation) -> Decision:
         # Unreadable is not dead: another version may have written it.
         reason = f"epoch {number} runs, and what it writes can't be read"
         return Decision(action=Action.KEEP, reason=reason, epoch=number, needs_attention=True)
-    if beat is None:
+    liveness = _liveness(facts, spec)
+    if beat is None or liveness is None:
         return Decision(action=Action.KEEP, reason=f"epoch {number} is starting", epoch=number)
-    return Decision(action=Action.KEEP, reason=f"epoch {number} is {beat.phase}, batch {beat.batch}", epoch=number)
+    reason = f"epoch {number} is {beat.phase}, batch {beat.batch}"
+    if liveness.advice:
+        reason = f"{reason}, but {liveness.kind}: {liveness.reason}"
+    return Decision(
+        action=Action.KEEP,
+        reason=reason,
+        epoch=number,
+        liveness=liveness,
+        needs_attention=liveness.advice is not None,
+    )
 
 
 def _kill(facts: EpochFacts, reason: str) -> Decision:
     submission = facts.epoch.submission
     handles = (submission.handle,) if submission else facts.found
     return Decision(action=Action.KILL, reason=reason, epoch=facts.epoch.number, handles=handles)
-
-
-def _record_end(facts: EpochFacts, evidence: str, *, superseded: bool = False, stop: bool = False) -> Decision:
-    exit_record = _telling_exit(facts)
-    return Decision(
-        action=Action.RECORD_END,
-        reason=f"epoch {facts.epoch.number} has ended: {evidence}",
-        epoch=facts.epoch.number,
-        outcome=_outcome(facts, exit_record, superseded=superseded, stop=stop),
-        exit=exit_record,
-        last_sign_at=_last_sign(facts),
-        exit_code=facts.status.exit_code if facts.status else None,
-    )
-
-
-def _last_sign(facts: EpochFacts) -> datetime | None:
-    """The driver's own clock at its last beat or exit record; None where it left none that can be read."""
-    signs = [sign.at for trace in facts.traces for sign in (trace.heartbeat, trace.exit) if sign]
-    moments = [datetime.fromisoformat(sign) for sign in signs if _is_moment(sign)]
-    return max(moments, default=None)
-
-
-def _is_moment(text: str) -> bool:
-    try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
-
-
-def _telling_exit(facts: EpochFacts) -> ExitRecord | None:
-    """Of several instances the one that did the work: a second one halts with lease-lost and hides nothing."""
-    records = [trace.exit for trace in facts.traces if trace.exit]
-    return min(records, key=lambda record: (record.outcome is Outcome.LEASE_LOST, record.at), default=None)
-
-
-def _outcome(facts: EpochFacts, exit_record: ExitRecord | None, *, superseded: bool, stop: bool) -> Outcome:
-    """Its own word first; without one, what was done to it; and only then the plain fact that it is gone."""
-    if exit_record:
-        return exit_record.outcome
-    if stop:
-        return Outcome.STOPPED
-    was_there = bool(facts.traces)
-    if superseded:
-        return Outcome.LEASE_LOST if was_there or facts.epoch.submission else Outcome.NEVER_STARTED
-    if facts.status is None:
-        return Outcome.NEVER_STARTED
-    if facts.epoch.kill and was_there:
-        return Outcome.KILLED
-    return Outcome.DIED if was_there else Outcome.LAUNCH_FAILED
 
 
 def _seconds(duration: timedelta) -> str:

@@ -1,21 +1,23 @@
 """Everything that a decision rests on, read in one go. Reads only."""
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.clock import Clock
 from streamops.control.drivers import DriverTraces, Heartbeat, driver_instances, read_traces
 from streamops.control.fold import Epoch, LogState
-from streamops.control.layout import companion_checkpoint, control_folder
+from streamops.control.layout import PROGRESS, companion_checkpoint, control_folder, driver_folder
 from streamops.control.log import LogReader
 from streamops.control.records import DriverHandle, Position
 from streamops.control.registry import RegistryEntry, read_registry, registry_conflicts
+from streamops.health import is_history_needed
 from streamops.launch import DriverStatus, Launcher
+from streamops.progress import ProgressHistory, read_progress
 from streamops.restart import Remedy
 from streamops.spec import StreamSpec
-from streamops.storage import Storage
+from streamops.storage import Storage, join
 from streamops.supervisor.probes import NetworkProber, Prober, Reachability
 from streamops.supervisor.stillness import Stillness
 
@@ -36,6 +38,8 @@ class EpochFacts:
     """How long this observer has known the epoch in its present standing (claimed, or submitted)."""
     status_for: timedelta = timedelta(0)
     """How long the launcher has said the same."""
+    progress: ProgressHistory = field(default_factory=ProgressHistory)
+    """Of the newest instance; read only when it can change the judgement."""
 
     @property
     def heartbeat(self) -> Heartbeat | None:
@@ -118,6 +122,13 @@ class Observer:
         """Where the checkpoint stands now."""
         return position_of(*read_checkpoints(self._storage, self._spec.checkpoint))
 
+    def _progress(self, traces: tuple[DriverTraces, ...]) -> ProgressHistory:
+        newest = max((trace for trace in traces if trace.heartbeat), key=_beat_at, default=None)
+        if not newest or not newest.heartbeat or not is_history_needed(newest.heartbeat, policy=self._spec.stall):
+            return ProgressHistory()
+        folder = driver_folder(self._control, newest.epoch, newest.instance)
+        return read_progress(self._storage, join(folder, PROGRESS))
+
     def _epochs_ahead(self, state: LogState) -> int:
         """A claim is on record before its driver leaves a trace: records that came meanwhile explain a newer one."""
         newest = max((epoch for epoch, _ in driver_instances(self._storage, self._control)), default=0)
@@ -147,8 +158,13 @@ class Observer:
             found=() if submission else self._launcher.find(epoch.claim.token),
             stood_still=self.stillness.of(f"beat {epoch.number} {standing}", " ".join(beats)),
             watched=self.stillness.of(f"epoch {epoch.number}", standing),
+            progress=self._progress(traces),
             status_for=self.stillness.of(f"status {epoch.number}", str(status.state) if status else ""),
         )
+
+
+def _beat_at(trace: DriverTraces) -> str:
+    return trace.heartbeat.at if trace.heartbeat else ""
 
 
 def read_checkpoints(storage: Storage, checkpoint: str) -> tuple[CheckpointFacts, tuple[CheckpointFacts, ...]]:

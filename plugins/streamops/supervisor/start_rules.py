@@ -148,7 +148,7 @@ def policy(observation: Observation, spec: StreamSpec) -> Decision | None:
     )
     if advice.timing is RestartTiming.PARK:
         return Decision(action=Action.PARK, reason=advice.reason)
-    if state.replacement:
+    if state.replacement and not state.replacement.is_stuck:
         return None  # A person asks for it now.
     if advice.timing is RestartTiming.LATER:
         return Decision(action=Action.WAIT, reason=f"back-off: {advice.reason}", until=advice.at)

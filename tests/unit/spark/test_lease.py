@@ -5,7 +5,7 @@ import json
 import pytest
 
 from streamops.control import codec
-from streamops.control.drivers import DriverPhase, ExitRecord, Heartbeat, read_traces
+from streamops.control.drivers import DriverPhase, ExitRecord, Heartbeat, QueryStep, read_traces
 from streamops.control.layout import (
     EXIT,
     HEARTBEAT,
@@ -19,6 +19,7 @@ from streamops.control.records import MaintenanceBegun, Outcome, StartRequested,
 from streamops.errors import ObjectNotFoundError, StorageError
 from streamops.spark.failure import exit_record
 from streamops.spark.lease import DriverIdentity, Lease
+from streamops.spark.query_watch import QuerySight
 from streamops.spark.report import DriverReport
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
@@ -115,6 +116,37 @@ def test_a_beat_says_who_where_and_what(files, clock, report, lease):
     assert (beat.at, beat.application_id) == (START.isoformat(), "local-1")
     assert beat.host
     assert beat.pid > 0
+
+
+def test_a_beat_says_how_the_queries_get_on(files, clock):
+    """What tells idle from stuck goes with each beat: the supervisor has no JVM to ask."""
+    report = DriverReport(clock=clock)
+    lease = a_lease(files, clock, report)
+    report.query_started("q-1")
+    report.saw(
+        [QuerySight(query_id="q-1", name="orders", step=QueryStep.BATCH, message="Processing new data")], executors=2
+    )
+    clock.advance(seconds(90))
+
+    lease.beat()
+
+    beat = files.heartbeat
+    (query,) = beat.queries
+    assert (query.query_id, query.name, query.step) == ("q-1", "orders", QueryStep.BATCH)
+    assert (query.step_seconds, query.progress_seconds, query.message) == (90, 90, "Processing new data")
+    assert (beat.phase_seconds, beat.report_age_seconds, beat.executors) == (90, 90, 2)
+
+
+def test_a_beat_of_an_older_driver_is_read(files, lease):
+    """It says nothing of its queries, and it lives all the same."""
+    lease.beat()
+    fields = json.loads(files.read(HEARTBEAT))
+    for name in ("phase_seconds", "report_age_seconds", "executors", "queries"):
+        del fields[name]
+    files.storage.write(join(FOLDER, HEARTBEAT), json.dumps(fields).encode())
+
+    (traces,) = read_traces(files.storage, CONTROL, 1)
+    assert traces.heartbeat.queries == ()
 
 
 def test_each_beat_has_the_next_number(files, lease):

@@ -7,8 +7,11 @@ import pytest
 
 from streamops.control.drivers import DriverPhase
 from streamops.spark.query import RunningQueries
-from streamops.spark.report import DriverReport
+from streamops.spark.report import UNKNOWN_EXECUTORS, DriverReport
 from support.specs import seconds
+
+RAN = ("addBatch", "triggerExecution")
+IDLE = ("latestOffset", "triggerExecution")
 
 
 @dataclass(frozen=True)
@@ -16,44 +19,61 @@ class Progress:
     """One progress event, as far as it is read."""
 
     batchId: int  # noqa: N815 # Spark's name
+    timestamp: str = "2026-03-01T12:00:00.000Z"
+    steps: tuple[str, ...] = RAN
+
+    @property
+    def durationMs(self) -> dict[str, int]:  # noqa: N802
+        return dict.fromkeys(self.steps, 1)
 
     @property
     def json(self) -> str:
-        return json.dumps({"batchId": self.batchId})
+        return json.dumps({"batchId": self.batchId, "timestamp": self.timestamp, "durationMs": self.durationMs})
 
 
 @dataclass
 class FakeQuery:
     """A StreamingQuery whose batches are the test's doing."""
 
-    batches: int = 0
+    id: str = "q-1"
+    name: str = "orders"
+    events: list[Progress] = field(default_factory=list)
     failure: Exception | None = None
     is_in_batch: bool = False
+    message: str = "Waiting for next trigger"
     stopped_at: list[int] = field(default_factory=list)
     isActive: bool = True  # noqa: N815
     on_last_progress: object = None
+    recent_asked: int = 0
+
+    def run_batches(self, number: int) -> "FakeQuery":
+        """So many more batches end."""
+        batch = self.events[-1].batchId + 1 if self.events else 0
+        self.events += [Progress(batch + index) for index in range(number)]
+        return self
 
     @property
     def recentProgress(self) -> list[Progress]:  # noqa: N802
-        return [Progress(number) for number in range(self.batches)]
+        self.recent_asked += 1
+        return self.events[-100:]
 
     @property
     def lastProgress(self) -> Progress | None:  # noqa: N802
-        last = Progress(self.batches - 1) if self.batches else None
+        last = self.events[-1] if self.events else None
         if self.on_last_progress:
             self.on_last_progress()
         return last
 
     @property
-    def status(self) -> dict[str, bool]:
-        return {"isTriggerActive": self.is_in_batch}
+    def status(self) -> dict[str, object]:
+        return {"isTriggerActive": self.is_in_batch, "isDataAvailable": False, "message": self.message}
 
     def awaitTermination(self) -> None:  # noqa: N802
         if self.failure:
             raise self.failure
 
     def stop(self) -> None:
-        self.stopped_at.append(self.batches)
+        self.stopped_at.append(len(self.events))
         self.isActive = False
 
     def end(self, failure: Exception | None = None) -> None:
@@ -83,7 +103,7 @@ def always() -> bool:
 
 
 def test_every_batch_is_reported_up_to_the_last(report):
-    query = FakeQuery(batches=3)
+    query = FakeQuery().run_batches(3)
     query.end()
 
     assert running(report, query).run(is_stop_wanted=never) is True
@@ -92,10 +112,11 @@ def test_every_batch_is_reported_up_to_the_last(report):
 
 
 def test_a_batch_that_ends_while_progress_is_collected_is_reported_once(report):
-    query = FakeQuery(batches=1)
+    query = FakeQuery().run_batches(1)
 
     def end_another_batch():
-        query.batches += 1 if query.batches < 4 else 0
+        if len(query.events) < 4:
+            query.run_batches(1)
 
     query.on_last_progress = end_another_batch
     looks = iter([False, True])
@@ -149,13 +170,13 @@ def test_a_wanted_stop_ends_every_query(report):
 
 def test_a_stop_waits_for_the_end_of_the_batch_that_runs(report):
     """`stop()` in the middle of a batch would interrupt it, and it would run again."""
-    query = FakeQuery(batches=2, is_in_batch=True)
+    query = FakeQuery(is_in_batch=True).run_batches(2)
     looks = []
 
     def end_the_batch_at_the_fifth_look():
         looks.append(len(looks))
         if len(looks) == 5:
-            query.batches += 1
+            query.run_batches(1)
 
     query.on_last_progress = end_the_batch_at_the_fifth_look
 
@@ -166,7 +187,7 @@ def test_a_stop_waits_for_the_end_of_the_batch_that_runs(report):
 
 
 def test_a_stop_does_not_wait_longer_than_its_grace(report):
-    query = FakeQuery(batches=2, is_in_batch=True)
+    query = FakeQuery(is_in_batch=True).run_batches(2)
 
     RunningQueries([query], report, stop_grace=seconds(0.2)).run(is_stop_wanted=always)
 
@@ -181,3 +202,109 @@ def test_queries_are_active_as_long_as_one_is(report):
 
     companion.end()
     assert not queries.is_active
+
+
+# Looks
+
+
+def events_of(report: DriverReport) -> list[dict]:
+    return [json.loads(line) for line in (report.take_progress() or b"").decode().splitlines()]
+
+
+def look_once(report: DriverReport, *queries: FakeQuery, **changes) -> None:
+    """One round of the loop; the stop that ends it finds nothing to wait for."""
+    RunningQueries(list(queries), report, stop_grace=seconds(0), **changes).run(is_stop_wanted=always)
+
+
+def test_a_batch_after_idle_events_is_reported_though_it_has_their_number(report):
+    """Spark gives an idle trigger the number of the batch to come: taken for that batch, it hid the real one's progress."""
+    query = FakeQuery().run_batches(2)
+    queries = running(report, query)
+    steps = iter(
+        [
+            Progress(2, "12:00:10", IDLE),
+            Progress(2, "12:00:20", IDLE),
+            Progress(2, "12:00:21"),
+            Progress(3, "12:00:22"),
+            None,
+        ]
+    )
+
+    def go_on() -> bool:
+        event = next(steps)
+        query.events += [event] if event else []
+        return event is None
+
+    queries.run(is_stop_wanted=go_on)
+
+    taken = events_of(report)
+    assert [(event["batchId"], "addBatch" in event["durationMs"]) for event in taken] == [
+        (0, True),
+        (1, True),
+        (2, False),
+        (2, False),
+        (2, True),
+        (3, True),
+    ]
+    assert report.state().batch == 3
+
+
+def test_an_idle_event_is_no_batch(report):
+    query = FakeQuery(events=[Progress(0), Progress(1, "later", IDLE)])
+
+    look_once(report, query)
+
+    assert report.state().batch == 0
+
+
+def test_all_events_are_asked_for_only_where_one_may_lie_between(report):
+    """Taking the hundred that Spark keeps to Python costs a fifth of a second."""
+    query = FakeQuery().run_batches(1)
+    looks = iter([1, 1, 3, None])
+
+    def go_on() -> bool:
+        batches = next(looks)
+        query.run_batches(batches or 0)
+        return batches is None
+
+    running(report, query).run(is_stop_wanted=go_on)
+
+    assert reported(report) == [0, 1, 2, 3, 4, 5]
+    assert query.recent_asked == 2
+
+
+def test_every_query_is_seen_and_its_progress_kept_apart(report):
+    main = FakeQuery().run_batches(2)
+    companion = FakeQuery(id="q-2", name="orders-0").run_batches(5)
+
+    look_once(report, main, companion)
+
+    assert [(beat.query_id, beat.name, beat.batch) for beat in report.state().queries] == [
+        ("q-1", "orders", 1),
+        ("q-2", "orders-0", 4),
+    ]
+    assert report.state().batch == 1
+
+
+def test_executors_are_counted_but_not_at_every_look(report):
+    counted = []
+    looks = iter([False] * 2 + [True])
+
+    def count() -> int:
+        counted.append(1)
+        return 3
+
+    queries = RunningQueries([FakeQuery()], report, stop_grace=seconds(0), count_executors=count)
+    queries.run(is_stop_wanted=lambda: next(looks))
+
+    assert report.state().executors == 3
+    assert len(counted) == 1
+
+
+def test_executors_that_cannot_be_counted_end_no_query(report):
+    def fail() -> int:
+        raise RuntimeError("the context is stopped")
+
+    look_once(report, FakeQuery(), count_executors=fail)
+
+    assert report.state().executors == UNKNOWN_EXECUTORS

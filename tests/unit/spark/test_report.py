@@ -5,12 +5,25 @@ import threading
 
 import pytest
 
-from streamops.control.drivers import DriverPhase
-from streamops.spark.report import PROGRESS_KEPT, DriverReport
+from streamops.control.drivers import DriverPhase, QueryStep
+from streamops.spark.query_report import IDLE_KEPT, PROGRESS_BYTES
+from streamops.spark.query_watch import QuerySight
+from streamops.spark.report import PROGRESS_KEPT, UNKNOWN_EXECUTORS, DriverReport
+from support.clock import FakeClock
+from support.specs import seconds
 
 
 def event(batch: int) -> str:
     return json.dumps({"batchId": batch, "numInputRows": 1})
+
+
+def idle(batch: int) -> str:
+    """An idle trigger's event: it has the number of the batch to come."""
+    return json.dumps({"batchId": batch, "durationMs": {"latestOffset": 2, "triggerExecution": 2}})
+
+
+def sight(step: QueryStep = QueryStep.BATCH, message: str = "Processing new data", *, query_id: str = "q-1"):
+    return QuerySight(query_id=query_id, name="orders", step=step, message=message)
 
 
 def batches(progress: bytes) -> list[int]:
@@ -18,8 +31,13 @@ def batches(progress: bytes) -> list[int]:
 
 
 @pytest.fixture
-def report():
-    return DriverReport()
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def report(clock):
+    return DriverReport(clock=clock)
 
 
 def test_a_driver_begins_by_starting_with_no_query_and_no_batch(report):
@@ -104,3 +122,141 @@ def test_events_that_come_while_others_are_taken_are_not_lost(report):
     last = [progress for progress in taken if progress is not None][-1]
     assert batches(last)[-1] == added - 1
     assert report.state().batch == added - 1
+
+
+# What a beat says of the queries
+
+
+def test_before_a_query_is_seen_nothing_is_said_of_it(report):
+    state = report.state()
+
+    assert (state.queries, state.executors) == ((), UNKNOWN_EXECUTORS)
+
+
+def test_a_phase_lasts_since_it_was_entered_first(clock, report):
+    report.enter(DriverPhase.STOPPING)
+    clock.advance(seconds(30))
+    report.enter(DriverPhase.STOPPING)
+    clock.advance(seconds(12))
+
+    assert report.state().phase_seconds == 42
+
+
+def test_a_query_stands_in_a_step_as_long_as_it_looks_the_same(clock, report):
+    for _ in range(3):
+        report.saw([sight()])
+        clock.advance(seconds(20))
+
+    (beat,) = report.state().queries
+    assert (beat.query_id, beat.name, beat.step, beat.message) == (
+        "q-1",
+        "orders",
+        QueryStep.BATCH,
+        "Processing new data",
+    )
+    assert beat.step_seconds == 60
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(sight(QueryStep.WAITING, "Waiting for next trigger"), id="another step"),
+        pytest.param(sight(QueryStep.BATCH, "No new data but cleaning up state"), id="another message"),
+    ],
+)
+def test_any_change_of_sight_begins_the_time_anew(clock, report, other):
+    report.saw([sight()])
+    clock.advance(seconds(60))
+    report.saw([other])
+    clock.advance(seconds(5))
+
+    assert report.state().queries[0].step_seconds == 5
+
+
+@pytest.mark.parametrize("news", [event(0), idle(0)], ids=["a batch", "an idle trigger"])
+def test_progress_is_a_sign_of_life_even_where_every_look_finds_the_same(clock, report, news):
+    """Quick batches one after the other look like one long batch."""
+    report.saw([sight()])
+    clock.advance(seconds(60))
+    report.add_progress([news])
+    clock.advance(seconds(5))
+    report.saw([sight()])
+
+    (beat,) = report.state().queries
+    assert (beat.step_seconds, beat.progress_seconds) == (5, 5)
+
+
+def test_no_progress_is_no_sign_of_life(clock, report):
+    report.saw([sight()])
+    clock.advance(seconds(60))
+    report.add_progress([])
+
+    assert report.state().queries[0].progress_seconds == 60
+
+
+def test_time_goes_on_for_a_report_that_nobody_renews(clock, report):
+    """The loop that looks may hang in a call to the JVM: the age of its last look shows it, and the beat goes on."""
+    report.saw([sight()], executors=2)
+    clock.advance(seconds(400))
+
+    state = report.state()
+    assert (state.report_age_seconds, state.queries[0].step_seconds, state.executors) == (400, 400, 2)
+
+
+def test_a_look_renews_the_report(clock, report):
+    clock.advance(seconds(400))
+    report.saw([sight()])
+
+    assert report.state().report_age_seconds == 0
+
+
+def test_a_started_query_makes_the_report_fresh(clock, report):
+    clock.advance(seconds(400))
+    report.query_started("q-1")
+
+    assert report.state().report_age_seconds == 0
+
+
+# What is kept
+
+
+def test_idle_events_do_not_push_batches_out(report):
+    report.add_progress([event(0), *[idle(1)] * (PROGRESS_KEPT + IDLE_KEPT), event(1)])
+
+    assert batches(report.take_progress()) == [0, *[1] * IDLE_KEPT, 1]
+
+
+def test_an_idle_event_is_no_batch(report):
+    report.add_progress([event(4), idle(5)])
+
+    assert report.state().batch == 4
+
+
+def test_a_long_row_of_idle_events_is_no_news(report):
+    """Else an idle stream would write a file every ten seconds for nothing."""
+    report.add_progress([event(0), *[idle(1)] * IDLE_KEPT])
+    assert report.take_progress() is not None
+
+    report.add_progress([idle(1)])
+    assert report.take_progress() is None
+
+    report.add_progress([event(1)])
+    assert batches(report.take_progress())[-1] == 1
+
+
+def test_long_events_are_kept_within_a_bound_the_newest_first(report):
+    """An event of a source with thousands of partitions is as long as a book."""
+    padding = "x" * (PROGRESS_BYTES // 4)
+    report.add_progress(json.dumps({"batchId": batch, "name": padding}) for batch in range(10))
+
+    progress = report.take_progress()
+    assert len(progress) <= PROGRESS_BYTES + 10
+    assert batches(progress) == [7, 8, 9]
+
+
+def test_queries_have_their_progress_one_after_the_other(report):
+    report.add_progress([event(3)], query=1)
+    report.add_progress([event(8)])
+
+    assert batches(report.take_progress()) == [8, 3]
+    assert report.state().batch == 8

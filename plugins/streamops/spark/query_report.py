@@ -1,0 +1,80 @@
+"""One query's part of the driver's report: what was seen of it last, since when, and its newest progress."""
+
+import itertools
+from collections import deque
+from datetime import timedelta
+from typing import Any
+
+from streamops.control.drivers import QueryBeat
+from streamops.progress.event import has_run
+from streamops.spark.query_watch import QuerySight
+
+PROGRESS_KEPT = 50
+"""Progress events of batches in the driver's folder; Spark keeps a hundred in memory."""
+IDLE_KEPT = 10
+"""Idle events beside them. An idle query makes one every ten seconds: they must not push the batches out, and more of
+them in a row are not worth a write each."""
+PROGRESS_BYTES = 512 * 1024
+"""Bound of a query's progress: an event of a source with thousands of partitions is as long as a book."""
+
+
+class QueryReport:
+    """Not thread-safe: the report around it is."""
+
+    def __init__(self, *, now: timedelta) -> None:
+        self.batch = -1
+        """The newest batch that has run."""
+        self.has_news = False
+        """Whether there is progress that nobody has taken."""
+        self._sight: QuerySight | None = None
+        self._step_since = self._progress_since = now
+        self._numbers = itertools.count()
+        self._batches: deque[tuple[int, str]] = deque(maxlen=PROGRESS_KEPT)
+        self._idle: deque[tuple[int, str]] = deque(maxlen=IDLE_KEPT)
+        self._idle_in_a_row = 0
+
+    def see(self, sight: QuerySight, *, now: timedelta) -> None:
+        """Note where the query stands; the same as before means that it has stood there since."""
+        if sight != self._sight:
+            self._sight, self._step_since = sight, now
+
+    def add(self, event: str, fields: dict[str, Any], *, now: timedelta) -> None:
+        """Note one progress event, as text and as what it says."""
+        self._step_since = self._progress_since = now
+        if has_run(fields.get("durationMs", {"addBatch": 0})):
+            self.batch = max(self.batch, int(fields["batchId"]))
+            self._batches.append((next(self._numbers), event))
+            self._idle_in_a_row = 0
+        else:
+            self._idle.append((next(self._numbers), event))
+            self._idle_in_a_row += 1
+        self.has_news = self.has_news or self._idle_in_a_row <= IDLE_KEPT
+
+    def beat(self, *, now: timedelta) -> QueryBeat | None:
+        """What a beat says of the query; None before it was seen."""
+        if self._sight is None:
+            return None
+        return QueryBeat(
+            query_id=self._sight.query_id,
+            name=self._sight.name,
+            step=self._sight.step,
+            step_seconds=seconds_between(self._step_since, now),
+            progress_seconds=seconds_between(self._progress_since, now),
+            batch=self.batch,
+            message=self._sight.message,
+        )
+
+    def lines(self) -> list[str]:
+        """The kept events, oldest first, as many of the newest as the bound allows."""
+        kept, size = deque[str](), 0
+        for _, event in sorted((*self._batches, *self._idle), reverse=True):
+            size += len(event.encode())
+            if size > PROGRESS_BYTES:
+                break
+            kept.appendleft(event)
+        return list(kept)
+
+
+def seconds_between(begin: timedelta, end: timedelta) -> float:
+    """A duration as beats carry it."""
+    return round((end - begin).total_seconds(), 1)
