@@ -1,5 +1,6 @@
 """What drivers leave in their own folders: heartbeat, progress, exit record."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
@@ -106,9 +107,16 @@ class DriverTraces:
 
 def read_traces(storage: ReadableStorage, control: str, epoch: int) -> tuple[DriverTraces, ...]:
     """The traces of every instance of an epoch; more than one means that a manager restarted it behind our back."""
+    return traces_among(driver_instances(storage, control), storage, control, epoch)
+
+
+def traces_among(
+    instances: Sequence[tuple[int, str]], storage: ReadableStorage, control: str, epoch: int
+) -> tuple[DriverTraces, ...]:
+    """As `read_traces`, for whoever has the list of instances already."""
     return tuple(
         _read_instance(storage, control, found_epoch, instance)
-        for found_epoch, instance in driver_instances(storage, control)
+        for found_epoch, instance in instances
         if found_epoch == epoch
     )
 

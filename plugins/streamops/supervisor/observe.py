@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.clock import Clock
-from streamops.control.drivers import DriverTraces, Heartbeat, driver_instances, read_traces
+from streamops.control.drivers import DriverTraces, Heartbeat, driver_instances, traces_among
 from streamops.control.fold import Epoch, LogState
 from streamops.control.layout import PROGRESS, companion_checkpoint, control_folder, driver_folder
 from streamops.control.log import LogReader
@@ -20,6 +20,9 @@ from streamops.spec import StreamSpec
 from streamops.storage import Storage, join
 from streamops.supervisor.probes import NetworkProber, Prober, Reachability
 from streamops.supervisor.stillness import Stillness
+
+Instances = tuple[tuple[int, str], ...]
+"""Epoch and instance of every driver that ever left a trace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +99,15 @@ class Observer:
 
     def observe(self, state: LogState) -> Observation:
         """The facts around a state of the log. Raises StorageError, LaunchError, ControlLogError."""
-        epochs = tuple(self._epoch(epoch) for epoch in state.open_epochs)
+        instances = driver_instances(self._storage, self._control)
+        epochs = tuple(self._epoch(epoch, instances) for epoch in state.open_epochs)
         seen = Observation(
             now=self._clock.now(),
             state=state,
             epochs=epochs,
             checkpoint=None,
             unchanged_for=self.stillness.of("log", f"{state.next_number} {state.last_nonce}"),
-            epochs_ahead=self._epochs_ahead(state),
+            epochs_ahead=self._epochs_ahead(state, instances),
         )
         if any(facts.status for facts in epochs):
             return seen
@@ -129,9 +133,9 @@ class Observer:
         folder = driver_folder(self._control, newest.epoch, newest.instance)
         return read_progress(self._storage, join(folder, PROGRESS))
 
-    def _epochs_ahead(self, state: LogState) -> int:
+    def _epochs_ahead(self, state: LogState, instances: Instances) -> int:
         """A claim is on record before its driver leaves a trace: records that came meanwhile explain a newer one."""
-        newest = max((epoch for epoch, _ in driver_instances(self._storage, self._control)), default=0)
+        newest = max((epoch for epoch, _ in instances), default=0)
         if newest < state.next_epoch:
             return 0
         has_grown = bool(LogReader(self._storage, self._control).read(after=state.next_number - 1))
@@ -144,8 +148,8 @@ class Observer:
         waits = remedy in (Remedy.WAIT_FOR_SOURCE, Remedy.WAIT_FOR_SINK)
         return self._prober.probe(remedy, self._spec) if waits else None
 
-    def _epoch(self, epoch: Epoch) -> EpochFacts:
-        traces = read_traces(self._storage, self._control, epoch.number)
+    def _epoch(self, epoch: Epoch, instances: Instances) -> EpochFacts:
+        traces = traces_among(instances, self._storage, self._control, epoch.number)
         beats = [f"{trace.instance}:{trace.heartbeat.sequence if trace.heartbeat else 0}" for trace in traces]
         submission = epoch.submission
         # Part of the subject, so that the time before a submit never counts against the driver.
