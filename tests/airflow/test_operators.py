@@ -186,6 +186,18 @@ def test_a_back_off_is_slept_not_waited_for(place, task):
     assert place.kinds == ["claimed", "submitted", "driver_ended"]
 
 
+def test_the_task_log_shows_what_the_restart_policy_makes_of_a_failure(place, task, task_log):
+    place.declare(restart={"initial_delay": "1h", "max_delay": "1h"})
+    task.execute()
+    place.kill(place.handles[0])
+
+    task.resume()
+
+    shown = task_log.text
+    assert "failures within the hour: 1, restarts left: 9, in a row without a batch: 1" in shown
+    assert "next attempt: 20" in shown
+
+
 def test_the_end_of_the_run_stays_the_same_through_all_slices(place, task):
     end_at = task.execute().trigger.end_at
     place.kill(place.handles[0])

@@ -13,6 +13,7 @@ from streamops.airflow.wiring import build_supervisor
 from streamops.errors import StreamOpsError
 from streamops.supervisor import Action, Decision, Look, Supervisor
 from streamops.supervisor.driver_log import tail
+from streamops.supervisor.status import StreamStatus, stream_status
 
 LOG_LINES = 50
 """Lines of a dead driver's log that go into the task log."""
@@ -67,9 +68,24 @@ class StreamOperator(BaseOperator):
             self.log.exception("stream=%s can't be supervised now, trying again", self.stream)
             self._sleep(end_at)
         self.log.info("stream=%s %s: %s", self.stream, decision.action, decision.reason)
+        if supervisor.last_look:
+            self._tell_prospects(stream_status(supervisor.last_look, supervisor.spec))
         if decision.action in STANDS_STILL:
             raise AirflowFailException(_standstill(self.stream, decision))
         self._sleep(end_at)
+
+    def _tell_prospects(self, status: StreamStatus) -> None:
+        """What the restart policy makes of the failures so far."""
+        if not status.failures_last_hour and status.next_attempt is None:
+            return
+        self.log.info(
+            "stream=%s next attempt: %s; failures within the hour: %s, restarts left: %s, in a row without a batch: %s",
+            self.stream,
+            status.next_attempt.isoformat(timespec="seconds") if status.next_attempt else "none is due",
+            status.failures_last_hour,
+            status.budget_left,
+            status.failures_in_row,
+        )
 
     def _report(self, look: Look) -> None:
         decision = look.decision

@@ -34,19 +34,9 @@ class Declared:
     spec: StreamSpec
     state_root: str
 
-    def supervisor(self, wiring: Wiring) -> "WatchedSupervisor":
+    def supervisor(self, wiring: Wiring) -> Supervisor:
         """A supervisor of the stream as declared."""
-        return wiring.supervisor(self.spec, state_root=self.state_root, actor=ACTOR, kind=WatchedSupervisor)
-
-
-class WatchedSupervisor(Supervisor):
-    """Keeps its last look, so that the log can tell where the stream stands without another one."""
-
-    last_look: Look | None = None
-
-    def look(self) -> Look:
-        self.last_look = super().look()
-        return self.last_look
+        return wiring.supervisor(self.spec, state_root=self.state_root, actor=ACTOR, kind=Supervisor)
 
 
 class Supervision:
@@ -169,7 +159,7 @@ class StreamLoop:
         self._interval = interval
         self._declared = declared
         self._supervised: Declared | None = None
-        self._supervisor: WatchedSupervisor | None = None
+        self._supervisor: Supervisor | None = None
         self._trouble = ""
         self._told: tuple[object, ...] = ()
         self.rest = interval

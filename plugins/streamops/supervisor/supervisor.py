@@ -74,6 +74,8 @@ class Supervisor:
             author=author,
         )
         self._state: LogState | None = None
+        self.last_look: Look | None = None
+        """Kept, so that a log can tell where the stream stands without another look."""
 
     def attend(self) -> None:
         """Leave a sign that this stream is looked after; whoever only looks leaves none."""
@@ -83,7 +85,9 @@ class Supervisor:
         """Read everything anew and decide; changes nothing. Raises StreamOpsError where the facts can't be had."""
         self._state = self._read_state()
         observation = self._observer.observe(self._state)
-        return Look(observation=observation, decision=decide(observation, self.spec, mine=self._actor.claims))
+        decision = decide(observation, self.spec, mine=self._actor.claims)
+        self.last_look = Look(observation=observation, decision=decision)
+        return self.last_look
 
     def act(self, look: Look) -> None:
         """Carry a decision out. Another supervisor's record in between makes it void: look again."""
