@@ -74,7 +74,6 @@ def _probe_table(spec: StreamSpec) -> Reachability:
         return Reachability(target=target, is_reachable=None, evidence="not a local folder, not probed")
     while not os.path.exists(path) and path != "/":
         path = os.path.dirname(path)
-    is_writable = os.access(path, os.W_OK)
-    return Reachability(
-        target=target, is_reachable=is_writable, evidence=f"{path} is {'' if is_writable else 'not '}writable"
-    )
+    is_writable = os.path.isdir(path) and os.access(path, os.W_OK)
+    evidence = f"{path} is {'a' if is_writable else 'no'} folder that can be written"
+    return Reachability(target=target, is_reachable=is_writable, evidence=evidence)
