@@ -1,13 +1,13 @@
 # Each target's help stands behind its name: `make` prints the list.
 
 PYTHON := .venv/bin/python
-CYCLES ?= 20
+MINUTES ?= 10
 # pytest runs them in this order, the fast ones first. Folders that do not exist yet are left out.
 FAST_TESTS := $(wildcard tests/unit tests/behaviour tests/test_*.py)
 SLOW_TESTS := $(wildcard tests/airflow tests/spark tests/e2e)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test demo chaos lint types layers check lock sandbox-up sandbox-down clean
+.PHONY: help setup test demo chaos chaos-stock chaos-airflow lint types layers check lock sandbox-up sandbox-down clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,8 +21,20 @@ test: setup ## run all tests in one pytest run, the fast ones first (PYTEST_ARGS
 demo: setup ## show a stream killed and brought back, with real Spark, Kafka and Airflow (DEMO_EXIT=1 ends by itself)
 	$(PYTHON) -m streamops.sandbox.demo
 
-chaos: setup ## kill and restart a real stream CYCLES times (default 20) and count lost and doubled rows
-	$(PYTHON) -m streamops.sandbox.chaos --cycles $(CYCLES)
+# RESET=1 forgets the figures of earlier runs; without it they are added up. CHAOS_ARGS="--airflow --seed 7" goes on to the program.
+CHAOS = $(PYTHON) -m streamops.sandbox.chaos $(if $(RESET),--reset)
+
+chaos: CYCLES ?= 20
+chaos: setup ## strike three real streams CYCLES times (default 20), count lost and doubled rows (RESET=1 CHAOS_ARGS=…)
+	$(CHAOS) rounds --cycles $(CYCLES) $(CHAOS_ARGS)
+
+# Half an hour: Airflow waits five minutes for a silent task and five before each retry. A further run adds to its figures.
+chaos-stock: CYCLES ?= 1
+chaos-stock: setup ## for comparison: kill the worker of a stream under Airflow's own SparkSubmitOperator CYCLES times
+	$(CHAOS) stock --cycles $(CYCLES) $(CHAOS_ARGS)
+
+chaos-airflow: setup ## stop Airflow for MINUTES (default 10), end its tasks 100 times, clean, pause: no stream notices
+	$(CHAOS) airflow --minutes $(MINUTES) $(CHAOS_ARGS)
 
 lint: setup ## check style and formatting with ruff
 	$(PYTHON) -m ruff check

@@ -26,6 +26,7 @@ STOP_GRACE = timedelta(seconds=20)
 with it, and Airflow finds them failed at the next start."""
 
 _MIGRATE_LIMIT = timedelta(seconds=180)
+_COMMAND_LIMIT = timedelta(seconds=300)
 
 
 class Component(StrEnum):
@@ -100,6 +101,16 @@ class Airflow:
     def kill(self, component: Component) -> bool:
         """SIGKILL for the component's main process alone, as in a crash; False when it was not alive."""
         return self._daemons.kill(component.daemon)
+
+    def run(self, *arguments: str) -> None:
+        """One command of Airflow's command line, to its end; SandboxError with the end of its log when it fails."""
+        run_set_up(
+            [*AIRFLOW, *arguments],
+            what=f"run airflow {' '.join(arguments)}",
+            log=self._layout.logs / f"airflow-{arguments[0]}.log",
+            limit=_COMMAND_LIMIT,
+            environment=self._environment,
+        )
 
     def unhealthy(self, *components: Component) -> tuple[str, ...]:
         """The components that do not run or have not reported since their process started.

@@ -18,23 +18,23 @@ from datetime import timedelta
 
 from rich.console import Console
 
-from streamops.errors import SandboxError, StreamOpsError
+from streamops.errors import StreamOpsError
 from streamops.sandbox.airflow import Component
-from streamops.sandbox.drivers import DoubleWriterWatch, kill, live_drivers, process_titled
+from streamops.sandbox.drivers import DoubleWriterWatch, kill, live_drivers
 from streamops.sandbox.ledger import Ledger
 from streamops.sandbox.sandbox import Sandbox
 from streamops.sandbox.sandboxed_stream import STREAM, SandboxedStream
 from streamops.sandbox.state import ADMIN
+from streamops.sandbox.supervising_task import SupervisingTask
 from streamops.sandbox.timeline import Reaction, now
 from streamops.sandbox.waiting import StderrNarrator
-from streamops.spec.names import stream_dag_id
 
 RESULT = "demo.json"
 RATE = 200.0
 """Orders a second."""
 BATCHES_FIRST = 3
 BATCHES_WITHOUT_AIRFLOW = 2
-TASK_PROCESS_LIMIT_SECONDS = 60.0
+TASK_LIMIT = timedelta(minutes=4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,35 +113,16 @@ class Demo:
 
     def _kill_task(self) -> None:
         """A deferred task has no process, so the task is cleared: the next try's process is the one to kill."""
-        api, dag_id = self._sandbox.api(), stream_dag_id(STREAM)
-        run = max(api.dag_runs(dag_id), key=lambda run: str(run.started_at))
-        self._wait_supervised(run.run_id)
+        task = SupervisingTask(self._sandbox.api(), STREAM)
+        self._stream.wait(task.missing_to_deferral, what="task", limit=TASK_LIMIT)
         committed = self._stream.timeline.committed()
-        api.clear_task_instance(dag_id, run.run_id, "supervise")
-        pid = self._kill_task_process(run.run_id)
+        task.clear()
+        pid = task.await_process()
+        kill(pid)
         self._tell(f"the task was cleared, kill -9 of its new process {pid}")
         self._stream.wait_committed(committed + 1, what="a batch without the task")
-        self._wait_supervised(run.run_id)
+        self._stream.wait(task.missing_to_deferral, what="task", limit=TASK_LIMIT)
         self._tell("Airflow has tried again and attached to the same driver")
-
-    def _kill_task_process(self, run_id: str) -> int:
-        """SIGKILL for the process of task supervise as soon as it shows: it lives for seconds only."""
-        api, deadline = self._sandbox.api(), time.monotonic() + TASK_PROCESS_LIMIT_SECONDS
-        while time.monotonic() < deadline:
-            for instance in api.task_instances(stream_dag_id(STREAM), run_id):
-                pid = process_titled(f"airflow worker -- {instance.attempt_id}")
-                if instance.task_id == "supervise" and pid and kill(pid):
-                    return pid
-            time.sleep(0.05)
-        raise SandboxError("no process of the cleared task was seen: look into the scheduler's log")
-
-    def _wait_supervised(self, run_id: str) -> None:
-        def missing() -> str:
-            instances = self._sandbox.api().task_instances(stream_dag_id(STREAM), run_id)
-            states = [instance.state for instance in instances if instance.task_id == "supervise"]
-            return "" if states == ["deferred"] else f"task supervise to be deferred, now {states}"
-
-        self._stream.wait(missing, what="task", limit=timedelta(minutes=4))
 
     def _kill_triggerer_and_scheduler(self) -> None:
         airflow = self._sandbox.airflow
@@ -160,7 +141,7 @@ class Demo:
         return self._stream.drain(state)
 
     def _living_drivers(self) -> tuple[tuple[int, int], ...]:
-        return tuple((driver.epoch, driver.leader) for driver in live_drivers(self._stream.timeline.control))
+        return tuple(driver.identity for driver in live_drivers(self._stream.timeline.control))
 
     def _tell(self, text: str) -> None:
         self._console.print(f"[dim]{time.monotonic() - self._begin:6.1f} s[/]  {text}", highlight=False, soft_wrap=True)

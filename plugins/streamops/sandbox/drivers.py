@@ -1,14 +1,19 @@
-"""Seeing the drivers of one stream from outside: in the process table, not through the suite's own eyes."""
+"""Seeing the drivers of streams from outside: in the process table, not through the suite's own eyes."""
 
+import contextlib
 import os
 import signal
 import threading
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamops.launch.processes import PROC, live_group, read_stat
+from streamops.errors import LaunchError, SandboxError
+from streamops.launch.processes import PROC, ProcessStat, read_stat, reap, send_signal
 
 _SAMPLE_SECONDS = 0.1
+_KILL_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,45 +22,73 @@ class LiveDriver:
 
     epoch: int
     leader: int
-    members: tuple[int, ...]
+    members: tuple[ProcessStat, ...]
+
+    @property
+    def jvm(self) -> ProcessStat | None:
+        """The leader while it lives."""
+        return next((member for member in self.members if member.pid == self.leader), None)
+
+    @property
+    def python(self) -> ProcessStat | None:
+        """The job's Python, a child of the JVM; None before the JVM has started it."""
+        return next((member for member in self.members if member.pid != self.leader), None)
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """Epoch and leader: another pair is another driver."""
+        return self.epoch, self.leader
 
 
 def live_drivers(control: str) -> tuple[LiveDriver, ...]:
     """The drivers of the stream with this control folder that have a living process, by epoch."""
-    groups: dict[int, int] = {}
+    return live_drivers_of((control,))[control]
+
+
+def live_drivers_of(controls: Iterable[str]) -> dict[str, tuple[LiveDriver, ...]]:
+    """The living drivers of several streams, seen in one pass over the process table."""
+    members: dict[int, list[ProcessStat]] = {}
+    found: dict[str, dict[int, int]] = {control: {} for control in controls}
+    for stat in _living_processes():
+        members.setdefault(stat.group, []).append(stat)
+        control, epoch = _claim_of(stat.pid)
+        if control in found:
+            found[control][stat.group] = epoch
+    return {
+        control: tuple(
+            LiveDriver(epoch=epoch, leader=group, members=tuple(members[group]))
+            for group, epoch in sorted(groups.items(), key=lambda item: item[1])
+        )
+        for control, groups in found.items()
+    }
+
+
+def _living_processes() -> Iterator[ProcessStat]:
     for name in os.listdir(PROC):
-        if not name.isdigit():
-            continue
-        epoch = _epoch_of(int(name), control)
-        stat = read_stat(int(name)) if epoch else None
-        if epoch and stat and stat.is_alive:
-            groups[stat.group] = epoch
-    drivers = (
-        LiveDriver(epoch=epoch, leader=group, members=tuple(member.pid for member in live_group(group)))
-        for group, epoch in groups.items()
-    )
-    return tuple(sorted((driver for driver in drivers if driver.members), key=lambda driver: driver.epoch))
+        with contextlib.suppress(LaunchError):  # another user's, and hidden
+            if name.isdigit() and (stat := read_stat(int(name))) and stat.is_alive:
+                yield stat
 
 
-def _epoch_of(pid: int, control: str) -> int:
-    """The epoch in the arguments of a driver of this stream; 0 for any other process."""
+def _claim_of(pid: int) -> tuple[str, int]:
+    """Control folder and epoch in the arguments of a driver; nothing for any other process."""
     try:
         arguments = (PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return 0
-    if b"--control" not in arguments or control.encode() not in arguments:
-        return 0
-    return int(arguments[arguments.index(b"--epoch") + 1])
+        control = arguments[arguments.index(b"--control") + 1].decode()
+        return control, int(arguments[arguments.index(b"--epoch") + 1])
+    except (OSError, ValueError, IndexError):
+        return "", 0
 
 
 class DoubleWriterWatch:
-    """Samples the process table all the time and keeps every pair of drivers that lived at once."""
+    """Samples the process table all the time and keeps every set of drivers of one stream that lived at once."""
 
-    def __init__(self, control: str) -> None:
-        self._control = control
+    def __init__(self, *controls: str) -> None:
+        self._controls = controls
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self.pairs: set[tuple[int, ...]] = set()
+        self.pairs: set[tuple[str, tuple[int, ...]]] = set()
+        """Control folder and epochs."""
         self.samples = 0
 
     def __enter__(self) -> "DoubleWriterWatch":
@@ -68,10 +101,42 @@ class DoubleWriterWatch:
 
     def _run(self) -> None:
         while not self._ended.wait(_SAMPLE_SECONDS):
-            epochs = tuple(driver.epoch for driver in live_drivers(self._control))
+            seen = live_drivers_of(self._controls)
             self.samples += 1
-            if len(epochs) > 1:
-                self.pairs.add(epochs)
+            for control, drivers in seen.items():
+                if len(drivers) > 1:
+                    self.pairs.add((control, tuple(driver.epoch for driver in drivers)))
+
+
+def kill_drivers_below(address: str) -> None:
+    """SIGKILL for every driver whose control folder lies below an address: what a crashed experiment has left.
+
+    Raises SandboxError when they do not end.
+    """
+    end = time.monotonic() + _KILL_SECONDS
+    # Again until none is left: a member may have forked between the look and the signal.
+    while remains := _members_below(address.rstrip("/") + "/"):
+        if time.monotonic() > end:
+            raise SandboxError(f"drivers below {address} do not end on SIGKILL: {[member.pid for member in remains]}")
+        for member in remains:
+            send_signal(member.pid, start_ticks=member.start_ticks, signal_number=signal.SIGKILL)
+            reap(member.pid)
+        time.sleep(_SAMPLE_SECONDS)
+
+
+def _members_below(prefix: str) -> tuple[ProcessStat, ...]:
+    alive = tuple(_living_processes())
+    groups = {stat.group for stat in alive if _claim_of(stat.pid)[0].startswith(prefix)}
+    return tuple(stat for stat in alive if stat.group in groups)
+
+
+def parent_of(pid: int) -> int | None:
+    """The parent of a living process."""
+    try:
+        lines = (PROC / str(pid) / "status").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) for line in lines if line.startswith("PPid:")), None)
 
 
 def is_alive(pid: int) -> bool:

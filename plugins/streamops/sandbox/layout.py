@@ -27,6 +27,9 @@ class SandboxLayout:
     root: Path
     """The folder that holds the sandbox and nothing else."""
 
+    own_dags: bool = False
+    """Whether Airflow runs what the sandbox itself has written into its `dags` folder, instead of the project's DAGs."""
+
     def __post_init__(self) -> None:
         if not self.project.is_absolute() or not self.root.is_absolute():
             # Daemons are found again from other working directories.
@@ -78,10 +81,14 @@ class SandboxLayout:
         """User name to password, the file Airflow's simple auth manager reads. Readable by the owner only."""
         return self.airflow_home / "passwords.json"
 
+    def orders_state(self, topic: str) -> Path:
+        """How far the order generator of a topic has got."""
+        return self.root / f"{topic}.json"
+
     @property
-    def orders_state(self) -> Path:
-        """How far the order generator has got."""
-        return self.root / "orders.json"
+    def settings(self) -> Path:
+        """A declaration of streams that the sandbox has written for itself."""
+        return self.root / "config" / "streams.yaml"
 
     @property
     def broker_jars(self) -> Path:
@@ -89,7 +96,8 @@ class SandboxLayout:
 
     @property
     def dags(self) -> Path:
-        return self.project / "dags"
+        """What Airflow runs."""
+        return (self.root if self.own_dags else self.project) / "dags"
 
     @property
     def plugins(self) -> Path:

@@ -23,7 +23,6 @@ from streamops.sandbox.state import ADMIN, SandboxState, load_state, save_state
 from streamops.sandbox.status import Condition, DaemonStatus, SandboxStatus
 from streamops.sandbox.waiting import Narrator, StderrNarrator
 
-ORDERS_DAEMON = "orders"
 SUPERVISOR_DAEMON = "supervise"
 SUPERVISOR_STOP_GRACE = timedelta(seconds=20)
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -44,10 +43,13 @@ class Sandbox:
         narrator: Narrator | None = None,
         clock: Clock | None = None,
         inherited: Mapping[str, str] = os.environ,
+        added: Mapping[str, str] | None = None,
     ) -> None:
-        """`inherited` is the environment that the daemons get before the sandbox's own variables."""
+        """`inherited` is the environment that the daemons get before the sandbox's own variables, `added` what wins over
+        these."""
         self.layout = layout
         self._inherited = inherited
+        self._added = dict(added or {})
         self.daemons = Daemons(layout, clock=clock or SystemClock(), narrator=narrator or StderrNarrator())
 
     @classmethod
@@ -56,7 +58,7 @@ class Sandbox:
         found = project or find_project(Path.cwd())
         return cls(SandboxLayout.of_project(found), narrator=narrator)
 
-    def up(self, *, with_airflow: bool = True) -> SandboxStatus:
+    def up(self, *, with_airflow: bool = True, topics: Sequence[str] = (kafka.ORDERS_TOPIC,)) -> SandboxStatus:
         """Start what is not running and return when everything answers; doing so again changes nothing.
 
         Raises SandboxError with the end of a log when a part does not come up. What came up before it stays up.
@@ -65,13 +67,14 @@ class Sandbox:
         with self._alone():
             self._choose_addresses()
             self.broker.start(self._daemon_environment())
-            self.broker.ensure_topic(kafka.ORDERS_TOPIC)
+            for topic in topics:
+                self.broker.ensure_topic(topic)
             if with_airflow:
                 self.airflow.start()
         return self.status()
 
     def down(self, *, before_broker_stops: Sequence[Callable[[], None]] = ()) -> None:
-        """Stop the generator, Airflow, then the broker; all data stays.
+        """Stop the generators, Airflow, then the broker; all data stays.
 
         Streams are not the sandbox's to stop: `before_broker_stops` is the place for it. At that moment no Airflow can
         start them again, and the broker is still there for their last batch. An error there leaves the broker up.
@@ -79,7 +82,8 @@ class Sandbox:
         if load_state(self.layout.state) is None:
             return
         with self._alone():
-            self.stop_orders()
+            for topic in self._topics():
+                self.stop_orders(topic)
             self.daemons.stop(SUPERVISOR_DAEMON, grace=SUPERVISOR_STOP_GRACE)
             self.airflow.stop()
             for stop_streams in before_broker_stops:
@@ -100,7 +104,7 @@ class Sandbox:
             daemons=(
                 self._daemon_status(kafka.DAEMON, is_healthy=self._lives(kafka.DAEMON) and self.broker.is_answering()),
                 *self._airflow_status(),
-                self._daemon_status(ORDERS_DAEMON, is_healthy=None),
+                *(self._daemon_status(topic, is_healthy=None) for topic in self._topics() or (kafka.ORDERS_TOPIC,)),
             ),
             kafka_bootstrap=self.broker.bootstrap if state else None,
             airflow_url=airflow_url(state) if state else None,
@@ -118,6 +122,7 @@ class Sandbox:
             # Drivers of the sandbox listen on loopback only, like everything else in it.
             "SPARK_LOCAL_IP": LOOPBACK,
             "STREAMOPS_JAVA_OPTIONS": QUICK_START,
+            **self._added,
         }
 
     @property
@@ -138,36 +143,41 @@ class Sandbox:
         state = self._state()
         return AirflowApi(airflow_url(state), user=ADMIN, password=state.admin_password)
 
+    def start_broker(self) -> None:
+        """Start the broker again after it was killed, and return when it answers."""
+        self.broker.start(self._daemon_environment())
+
     def start_orders(
         self,
+        topic: str = kafka.ORDERS_TOPIC,
         *,
         rate: float = DEFAULT_RATE,
         malformed_every: int = DEFAULT_MALFORMED_EVERY,
         count: int | None = None,
     ) -> None:
-        """Start the order generator unless it runs; it goes on where it ended.
+        """Start the order generator of a topic unless it runs; it goes on where it ended.
 
         Raises SandboxError when it refuses, which it does after a crash; see its log.
         """
-        if self._lives(ORDERS_DAEMON):
+        if self._lives(topic):
             return
-        before = self.orders_state()
+        before = self.orders_state(topic)
         command = [sys.executable, "-m", "streamops.sandbox.orders", "--bootstrap", self.broker.bootstrap]
-        command += ["--topic", kafka.ORDERS_TOPIC, "--rate", str(rate), "--state", str(self.layout.orders_state)]
+        command += ["--topic", topic, "--rate", str(rate), "--state", str(self.layout.orders_state(topic))]
         command += ["--malformed-every", str(malformed_every)]
         if count is not None:
             command += ["--count", str(count)]
-        self.daemons.start(ORDERS_DAEMON, command, environment=self._daemon_environment())
+        self.daemons.start(topic, command, environment=self._daemon_environment())
         try:
             self.daemons.wait_ready(
-                ORDERS_DAEMON,
-                missing=lambda: "its first record" if self.orders_state() == before else "",
-                what="orders",
+                topic,
+                missing=lambda: "its first record" if self.orders_state(topic) == before else "",
+                what=topic,
                 limit=ORDERS_START_LIMIT,
             )
         except DaemonEndedError:
             # With a small count it may have done its work before the first look.
-            if self.orders_state() == before:
+            if self.orders_state(topic) == before:
                 raise
 
     def start_supervisor(self) -> None:
@@ -175,17 +185,21 @@ class Sandbox:
         command = [sys.executable, "-m", "streamops.cli.main", "supervise"]
         self.daemons.start(SUPERVISOR_DAEMON, command, environment=self._daemon_environment())
 
-    def stop_orders(self) -> OrdersState | None:
-        """Stop the generator and return its last record, None when it never ran.
+    def stop_orders(self, topic: str = kafka.ORDERS_TOPIC) -> OrdersState | None:
+        """Stop the generator of a topic and return its last record, None when it never ran.
 
         A record that still says `running` means that the generator was killed: nobody knows which orders arrived.
         """
-        self.daemons.stop(ORDERS_DAEMON, grace=ORDERS_STOP_GRACE)
-        return self.orders_state()
+        self.daemons.stop(topic, grace=ORDERS_STOP_GRACE)
+        return self.orders_state(topic)
 
-    def orders_state(self) -> OrdersState | None:
-        """How far the generator has got, None when it never ran."""
-        return load_orders_state(self.layout.orders_state)
+    def orders_state(self, topic: str = kafka.ORDERS_TOPIC) -> OrdersState | None:
+        """How far the generator of a topic has got, None when it never ran."""
+        return load_orders_state(self.layout.orders_state(topic))
+
+    def _topics(self) -> tuple[str, ...]:
+        """The topics that a generator has ever written to."""
+        return tuple(sorted(file.stem for file in self.layout.root.glob(f"{kafka.ORDERS_TOPIC}*.json")))
 
     def _state(self) -> SandboxState:
         state = load_state(self.layout.state)

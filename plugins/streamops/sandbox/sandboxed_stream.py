@@ -1,4 +1,4 @@
-"""The sandbox's own stream: found in the settings, told to run or to stop, waited for."""
+"""A stream of the sandbox: found in the settings, told to run or to stop, waited for."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from streamops.clock import Clock, SystemClock
 from streamops.errors import SandboxError
 from streamops.sandbox.drivers import kill, live_drivers
-from streamops.sandbox.ledger import Ledger, take_ledger
+from streamops.sandbox.ledger import Ledger, count_rows, take_ledger
 from streamops.sandbox.orders import OrdersState
 from streamops.sandbox.sandbox import Sandbox
 from streamops.sandbox.timeline import Reaction, Timeline
@@ -22,12 +22,13 @@ STREAM = "orders_to_delta"
 
 
 class SandboxedStream:
-    """`orders_to_delta` of this sandbox."""
+    """One stream of this sandbox's settings, `orders_to_delta` unless another is named."""
 
-    def __init__(self, sandbox: Sandbox, *, narrator: Narrator, actor: str) -> None:
+    def __init__(self, sandbox: Sandbox, *, narrator: Narrator, actor: str, name: str = STREAM) -> None:
         environment = {**os.environ, **sandbox.environment()}
         self.config = Path(environment["STREAMOPS_CONFIG"])
-        self.spec = load_settings(self.config, environment).stream(STREAM)
+        self.spec = load_settings(self.config, environment).stream(name)
+        self.topic = self.spec.source.topics[0]
         self.timeline = Timeline(self.spec.checkpoint, self.spec.restart)
         self._sandbox = sandbox
         self._narrator = narrator
@@ -69,7 +70,7 @@ class SandboxedStream:
 
     def stop_orders(self) -> OrdersState:
         """Stop the generator; SandboxError when it can't say exactly what it sent."""
-        state = self._sandbox.stop_orders()
+        state = self._sandbox.stop_orders(self.topic)
         if state is None or state.running or state.unacknowledged:
             raise SandboxError(f"the generator can't say what it sent: {state}")
         return state
@@ -88,10 +89,17 @@ class SandboxedStream:
         """The account so far."""
         return take_ledger(state, table=self.spec.sink.table, dead_letters=self.spec.sink.dead_letters)
 
+    def rows(self) -> int:
+        """The rows of both tables, whatever they hold."""
+        return count_rows(self.spec.sink.table) + count_rows(self.spec.sink.dead_letters)
+
     def drain(self, state: OrdersState) -> Ledger:
         """Wait until everything that was sent has arrived, or nothing more comes; the account then."""
 
         def missing() -> str:
+            on_the_way = state.sent + state.malformed - self.rows()
+            if on_the_way > 0:
+                return f"{on_the_way} of {state.sent + state.malformed} records"
             ledger = self.ledger(state)
             behind = ledger.lost + ledger.malformed - ledger.dead_letters
             return f"{behind} of {ledger.sent + ledger.malformed} records" if behind > 0 else ""

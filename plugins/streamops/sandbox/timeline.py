@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from streamops.checkpoint.layout import COMMITS, batch_id
-from streamops.control.fold import fold
+from streamops.control.fold import LogState, fold
 from streamops.control.log import ControlLog
 from streamops.control.records import DriverEnded, Record, Submitted
 from streamops.restart import RestartPolicy, advise_restart
@@ -23,22 +23,31 @@ class Reaction:
 
 
 class Timeline:
-    """Looks at one stream's log and commits."""
+    """Looks at one stream's log and commits. Records never change, so each is read once."""
 
     def __init__(self, checkpoint: str, policy: RestartPolicy) -> None:
         self._storage = LocalStorage()
         self._checkpoint = checkpoint
         self._policy = policy
         self._log = ControlLog.of_checkpoint(self._storage, checkpoint)
+        self._records: tuple[Record, ...] = ()
+        self._state = LogState()
 
     @property
     def control(self) -> str:
         """The stream's control folder."""
         return self._log.control
 
+    def state(self) -> LogState:
+        """The fold of the log now."""
+        new = self._log.read(after=len(self._records) - 1)
+        self._records += new
+        self._state = fold(new, self._state)
+        return self._state
+
     def newest_submitted(self) -> int:
         """The newest epoch that was submitted and has not ended; 0 when there is none."""
-        newest = fold(self._log.read()).newest
+        newest = self.state().newest
         return newest.number if newest and newest.submission and newest.is_open else 0
 
     def committed(self) -> int:
@@ -48,16 +57,17 @@ class Timeline:
 
     def epochs(self) -> int:
         """How many epochs were ever claimed."""
-        newest = fold(self._log.read()).newest
+        newest = self.state().newest
         return newest.number if newest else 0
 
     def epochs_with_batches(self) -> int:
         """How many ended epochs had committed a batch."""
-        return sum(failure.has_progressed for failure in fold(self._log.read()).failures)
+        return sum(failure.has_progressed for failure in self.state().failures)
 
     def reaction(self, epoch: int, killed_at: datetime) -> Reaction | None:
         """What followed the kill of an epoch's driver; None while its successor is not submitted."""
-        records = self._log.read()
+        self.state()
+        records = self._records
         end = next((record for record in records if _ends(record, epoch)), None)
         submit = next((record for record in records if end and _submits_after(record, end)), None)
         if end is None or submit is None:
