@@ -1,7 +1,7 @@
 """A terminal in a project: real settings, a real control log, and a launcher without processes."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -21,6 +21,7 @@ from streamops.spec import StreamSpec
 from streamops.storage import join
 from streamops.storage.local import LocalStorage
 from streamops.supervisor import Decision, Supervisor
+from support.checkpoints import write_checkpoint
 from support.clock import FakeClock
 from support.launcher import FakeDriver, FakeLauncher
 from support.settings import Project, a_declared_stream
@@ -79,7 +80,7 @@ class Terminal:
         self.beat(stream, **beat)
         return self.launcher.drivers[-1]
 
-    def beat(self, stream: str = "orders", *, sequence: int = 1, batch: int = 7) -> None:
+    def beat(self, stream: str = "orders", *, sequence: int = 1, batch: int = 7, **changes: Any) -> None:
         """The newest epoch's driver beats."""
         epoch = self.newest(stream)
         heartbeat = Heartbeat(
@@ -93,13 +94,25 @@ class Terminal:
             pid=9,
             batch=batch,
         )
-        self._leave(stream, HEARTBEAT, heartbeat)
+        self._leave(stream, HEARTBEAT, replace(heartbeat, **changes))
 
     def fail(self, stream: str = "orders", *, text: str = "boom") -> None:
-        """The newest epoch's driver leaves an exit record and ends."""
+        """The newest epoch's driver leaves an exit record with an error and ends."""
+        self._end(stream, Outcome.FAILED, text)
+
+    def obey(self, stream: str = "orders") -> None:
+        """The newest epoch's driver stops between two batches, as it was asked."""
+        self._end(stream, Outcome.STOPPED, "")
+
+    def write_batches(self, stream: str = "orders", *, committed: int, planned: int | None = None) -> None:
+        """The query's batches up to these are in the checkpoint."""
+        address, last = self.spec(stream).checkpoint, committed if planned is None else planned
+        write_checkpoint(self.storage, address, planned=range(last + 1), committed=range(committed + 1))
+
+    def _end(self, stream: str, outcome: Outcome, text: str) -> None:
         epoch = self.newest(stream)
         at = self.clock.now().isoformat()
-        record = ExitRecord(epoch=epoch.number, instance="0a0a0a0a", outcome=Outcome.FAILED, at=at, text=text)
+        record = ExitRecord(epoch=epoch.number, instance="0a0a0a0a", outcome=outcome, at=at, text=text)
         self._leave(stream, EXIT, record)
         self.launcher.end(self.launcher.drivers[-1])
 

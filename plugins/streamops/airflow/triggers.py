@@ -1,5 +1,7 @@
 """The trigger that watches one stream. It looks and never acts: neither its end nor its cancellation touches a driver.
 
+Each look leaves a sign of attendance, so that a task that is deferred without a living trigger shows as unattended.
+
 There is no `on_kill`: marking a task failed, clearing it or deleting it must not stop a stream.
 """
 
@@ -8,6 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -95,7 +98,7 @@ class StreamTrigger(BaseTrigger):
             try:
                 if supervisor is None:
                     supervisor = await self._in_pool(self._build)
-                look = await self._in_pool(supervisor.look)
+                look = await self._in_pool(partial(_look_and_sign, supervisor))
                 trouble = ""
             except Exception as error:
                 pause = max(pause, TROUBLE_PAUSE_SECONDS)
@@ -138,6 +141,13 @@ class StreamTrigger(BaseTrigger):
             "end_at": self.end_at,
             "memory": supervisor.hand_over(),
         }
+
+
+def _look_and_sign(supervisor: Supervisor) -> Look:
+    """A look, and after it the sign that this stream is looked after: whoever can't look does not attend."""
+    look = supervisor.look()
+    supervisor.attend()
+    return look
 
 
 def _moment(text: str) -> datetime | None:

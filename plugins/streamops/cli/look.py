@@ -8,15 +8,20 @@ from datetime import timedelta
 from streamops.errors import StreamOpsError
 from streamops.spec import StreamSpec
 from streamops.supervisor import Look
+from streamops.supervisor.sight import Surroundings
 from streamops.supervisor.status import StreamStatus, stream_status
 
 THREADS = 8
 
 
 def statuses_of(
-    specs: Sequence[StreamSpec], look: Callable[[StreamSpec], Look], *, patience: timedelta
+    specs: Sequence[StreamSpec],
+    look: Callable[[StreamSpec], Look],
+    *,
+    around: Callable[[StreamSpec], Surroundings] | None = None,
+    patience: timedelta,
 ) -> tuple[StreamStatus, ...]:
-    """The status of each stream, in order.
+    """The status of each stream, in order; with `around`, also who looks after it and running against declared.
 
     When no look at all ends for as long as `patience`, the streams that are left are unknown. Threads that hang in
     a dead file system are daemons, so that they can't keep the process alive.
@@ -32,7 +37,7 @@ def statuses_of(
                 spec = waiting.get_nowait()
             except queue.Empty:
                 return
-            done.put(status_of(spec, look))
+            done.put(status_of(spec, look, around))
 
     for _ in range(min(THREADS, len(specs))):
         threading.Thread(target=work, name="streamops-look", daemon=True).start()
@@ -47,10 +52,12 @@ def statuses_of(
     return tuple(found.get(spec.name) or StreamStatus.unreachable(spec, silence) for spec in specs)
 
 
-def status_of(spec: StreamSpec, look: Callable[[StreamSpec], Look]) -> StreamStatus:
+def status_of(
+    spec: StreamSpec, look: Callable[[StreamSpec], Look], around: Callable[[StreamSpec], Surroundings] | None = None
+) -> StreamStatus:
     """The status of one stream; unknown with the reason when the facts can't be had."""
     try:
-        return stream_status(look(spec), spec)
+        return stream_status(look(spec), spec, around=around(spec) if around else None)
     except StreamOpsError as error:
         return StreamStatus.unreachable(spec, str(error))
     except Exception as error:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from streamops import __version__
-from streamops.cli import config, logs, requests, status, supervise
+from streamops.cli import config, history, logs, reconcile, requests, status, supervise
 from streamops.cli.entry_points import GroupWithEntryPoints
 from streamops.cli.output import say
 from streamops.cli.wiring import Session, Wiring
@@ -30,10 +30,13 @@ app = typer.Typer(
 app.command()(status.status)
 app.command()(requests.stop)
 app.command()(requests.start)
+app.command()(requests.restart)
 app.command()(requests.release)
 app.command()(requests.adopt)
+app.command()(history.history)
 app.command()(logs.logs)
 app.command()(supervise.supervise)
+app.command()(reconcile.reconcile)
 app.add_typer(config.app, name="config")
 
 

@@ -37,3 +37,17 @@ Reason = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.", show_default=False)]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and do nothing.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON.", show_default=False)]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Kill the driver at once; its batch runs again.", show_default=False),
+]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until it has come about.", show_default=False)]
+WaitLimit = Annotated[
+    timedelta | None,
+    typer.Option(
+        parser=duration,
+        metavar="DURATION",
+        help="Wait, but no longer than this: 90, 90s, 5m. Default: what a graceful stop and a start may take.",
+        show_default=False,
+    ),
+]

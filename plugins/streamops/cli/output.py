@@ -3,20 +3,24 @@
 import dataclasses
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from streamops.cli.plans import ActOutcome, ActPlan, ActResult
+from streamops.cli.act_result import ActOutcome, ActResult
+from streamops.cli.history_text import history_lines
+from streamops.cli.status_text import drift_lines, status_notes, status_table
+from streamops.cli.words import brief as brief
 from streamops.settings import Settings, SettingsProblem
-from streamops.supervisor.status import AS_WANTED, Phase, StreamStatus
+from streamops.supervisor.act_plan import Act
+from streamops.supervisor.act_progress import Stage
+from streamops.supervisor.history import History
+from streamops.supervisor.status import StreamStatus
 
 _UNBOUNDED = 10_000
 """Columns of a pipe or file: one stream a line, whatever its length."""
@@ -37,6 +41,14 @@ class Output(Protocol):
 
     def statuses(self, statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> None:
         """Where the streams stand, and what is wrong with the settings of others."""
+        ...
+
+    def drifts(self, statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> None:
+        """How what runs differs from what is declared."""
+        ...
+
+    def history(self, history: History) -> None:
+        """What was done to a stream."""
         ...
 
     def settings(self, settings: Settings) -> None:
@@ -63,6 +75,22 @@ class JsonOutput:
     def statuses(self, statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> None:
         self._print({"streams": [_status_fields(status) for status in statuses], "problems": _fields(problems)})
 
+    def drifts(self, statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> None:
+        streams = [
+            {
+                "stream": status.stream,
+                "phase": status.phase,
+                "reason": status.reason,
+                "is_declared_differently": status.is_declared_differently,
+                "drift": _drift_fields(status),
+            }
+            for status in statuses
+        ]
+        self._print({"streams": streams, "problems": _fields(problems)})
+
+    def history(self, history: History) -> None:
+        self._print(dataclasses.asdict(history))
+
     def settings(self, settings: Settings) -> None:
         streams = [spec.name for spec in settings.streams]
         self._print({"path": settings.path, "streams": streams, "problems": _fields(settings.errors)})
@@ -87,13 +115,25 @@ class TextOutput:
 
     def statuses(self, statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> None:
         if statuses:
-            self._console.print(_status_table(statuses), soft_wrap=False)
+            self._console.print(status_table(statuses), soft_wrap=False)
         for status in statuses:
-            for note in _notes(status):
+            for note in status_notes(status):
                 self._console.print(f"{status.stream}: {note}")
         self._problems(problems)
         if not statuses and not problems:
             self._console.print("no streams are declared")
+
+    def drifts(self, statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> None:
+        for status in statuses:
+            for line in drift_lines(status):
+                self._console.print(line)
+        self._problems(problems)
+        if not statuses and not problems:
+            self._console.print("no streams are declared")
+
+    def history(self, history: History) -> None:
+        for line in history_lines(history):
+            self._console.print(line)
 
     def settings(self, settings: Settings) -> None:
         for spec in settings.streams:
@@ -105,7 +145,7 @@ class TextOutput:
     def result(self, result: ActResult) -> None:
         plan = result.plan
         if result.outcome is ActOutcome.PLANNED:
-            for line in plan_lines(plan):
+            for line in plan.lines:
                 self._console.print(line)
             return
         if result.outcome is ActOutcome.NOTHING_TO_DO:
@@ -113,8 +153,8 @@ class TextOutput:
         else:
             numbers = ", ".join(str(number) for number in result.numbers)
             self._console.print(f"{plan.stream}: {' and '.join(plan.records)} recorded (record {numbers})")
-        if result.has_ended is not None:
-            self._console.print(f"{plan.stream}: {'no driver lives' if result.has_ended else 'its driver still lives'}")
+        if line := _progress_line(result):
+            self._console.print(f"{plan.stream}: {line}")
 
     def log(self, log: DriverLog) -> None:
         # As it was written: a driver's own colours and tabs are nobody else's business.
@@ -126,15 +166,18 @@ class TextOutput:
             self._console.print(Text(str(problem), style="red"))
 
 
-def plan_lines(plan: ActPlan) -> tuple[str, ...]:
-    """A plan, a fact a line."""
-    records = ", ".join(plan.records) or "nothing"
-    return (
-        f"{plan.act} {plan.stream}",
-        f"  because  {plan.reason}",
-        f"  records  {records}",
-        *(f"  then     {effect}" for effect in plan.effects),
-    )
+def _progress_line(result: ActResult) -> str:
+    """What was seen while the command waited; empty when it did not."""
+    progress, waited = result.progress, result.waited
+    if progress is None or waited is None:
+        return ""
+    seconds = f"{waited.total_seconds():.0f} s"
+    if progress.stage is Stage.DONE:
+        return f"{progress.evidence} (after {seconds})"
+    if progress.stage is Stage.FAILED:
+        return f"it did not come about: {progress.evidence}"
+    missing = "its driver still lives" if result.plan.act is Act.STOP else "no batch of a new driver was committed"
+    return f"{missing} within {seconds}: {progress.evidence}"
 
 
 def say(text: str) -> None:
@@ -154,84 +197,29 @@ def confirmed(question: str) -> bool:
 
 
 @contextmanager
-def waiting(text: str) -> Iterator[None]:
-    """Talk while something takes its time: a moving line on a terminal, one plain line elsewhere."""
+def waiting(text: str) -> Iterator[Callable[[str], None]]:
+    """Talk while something takes its time, and tell more of it: a moving line on a terminal, plain lines elsewhere."""
     console = Console(stderr=True, highlight=False, emoji=False, markup=False)
     if not console.is_terminal:
         say(text)
-        yield
+        yield say
         return
-    with console.status(Text(text)):
-        yield
-
-
-def brief(duration: timedelta) -> str:
-    """A duration at a glance: `7s`, `12m`, `3h`, `4d`."""
-    seconds = int(duration.total_seconds())
-    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds // length}{unit}"
-    return f"{seconds}s"
-
-
-def _status_table(statuses: Sequence[StreamStatus]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    for column in (
-        "stream",
-        "phase",
-        "epoch",
-        "batch",
-        "last beat",
-        "driver",
-        "failures/h",
-        "budget left",
-        "next attempt",
-    ):
-        table.add_column(column, justify="right" if column in _FIGURES else "left", overflow="fold")
-    for status in statuses:
-        age = "" if status.beat_age is None else f"{brief(status.beat_age)} ago"
-        attempt = "" if status.next_attempt is None else f"{status.next_attempt:%H:%M:%S} UTC"
-        table.add_row(
-            Text(status.stream),
-            Text(status.phase, style=_style(status)),
-            _figure(status.epoch),
-            _figure(status.batch),
-            age,
-            status.driver or "",
-            _figure(status.failures_last_hour),
-            _figure(status.budget_left),
-            attempt,
-        )
-    return table
-
-
-_FIGURES = frozenset({"epoch", "batch", "failures/h", "budget left"})
-
-
-def _style(status: StreamStatus) -> str:
-    if status.needs_attention:
-        return "bold red"
-    return "green" if status.phase is Phase.RUNNING else "" if status.phase in AS_WANTED else "yellow"
-
-
-def _notes(status: StreamStatus) -> Iterator[str]:
-    """What the table has no room for; nothing for a stream that simply runs."""
-    if status.phase is not Phase.RUNNING:
-        yield status.reason
-    if status.due:
-        yield f"a supervisor's next step is {status.due}; when this stays, nobody supervises the stream"
-    if status.last_end and status.phase in (Phase.WAITING, Phase.PARKED):
-        yield f"epoch {status.epoch} ended: {status.last_end}"
-    if status.is_declared_differently:
-        yield "declared differently since its driver was started; a restart takes the new declaration"
-
-
-def _figure(value: int | None) -> str:
-    return "" if value is None else str(value)
+    with console.status(Text(text)) as moving:
+        yield lambda more: moving.update(Text(f"{text}\n{more}"))
 
 
 def _status_fields(status: StreamStatus) -> dict[str, object]:
-    return {**dataclasses.asdict(status), "is_declared_differently": status.is_declared_differently}
+    return {
+        **dataclasses.asdict(status),
+        "drift": _drift_fields(status),
+        "is_declared_differently": status.is_declared_differently,
+    }
+
+
+def _drift_fields(status: StreamStatus) -> dict[str, object] | None:
+    if status.drift is None:
+        return None
+    return {**dataclasses.asdict(status.drift), "marks": status.drift.marks}
 
 
 def _fields(problems: Iterable[SettingsProblem]) -> list[dict[str, object]]:

@@ -14,7 +14,9 @@ from streamops.settings import Settings, load_settings
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
 from streamops.supervisor import Look, Supervisor
-from streamops.supervisor.requests import Requests, this_author, this_person
+from streamops.supervisor.desk import Desk
+from streamops.supervisor.requests import this_author, this_person
+from streamops.supervisor.sight import Surroundings
 
 S = TypeVar("S", bound=Supervisor)
 
@@ -71,9 +73,19 @@ class Session:
         """One look at a stream; changes nothing."""
         return self.supervisor(spec).look()
 
-    def requests(self, spec: StreamSpec) -> Requests:
-        """The requests of the person at this terminal."""
-        return Requests(spec, storage=storage_for(spec.checkpoint), clock=self.clock, author=this_person())
+    def surroundings(self, spec: StreamSpec) -> Surroundings:
+        """Who looks after a stream, and what its next driver would be given."""
+        return self.desk(spec).surroundings()
+
+    def desk(self, spec: StreamSpec) -> Desk:
+        """Where the person at this terminal plans acts, puts them on record and follows them."""
+        return Desk(
+            self.supervisor(spec),
+            storage=storage_for(spec.checkpoint),
+            clock=self.clock,
+            state_root=self.settings().state_root,
+            author=this_person(),
+        )
 
     def log_reader(self, spec: StreamSpec) -> LogReader:
         """The control log of a stream, to read."""

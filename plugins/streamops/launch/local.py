@@ -19,6 +19,7 @@ from streamops.errors import LaunchError
 from streamops.launch.command import spark_submit_command
 from streamops.launch.port import DriverState, DriverStatus, FoundDriver, SubmitRequest
 from streamops.launch.processes import (
+    PROC,
     HostIdentity,
     live_group,
     live_process,
@@ -76,13 +77,14 @@ class LocalLauncher:
         found: dict[int, FoundDriver] = {}
         for stat, arguments in processes_with_argument("--control"):
             named = _driver_arguments(arguments)
+            if not named or stat.group in found or not _is_in_namespace(stat.pid, host.pid_namespace):
+                continue
             leader = read_stat(stat.group)
-            if named and stat.group not in found:
-                ticks = leader.start_ticks if leader else 0
-                handle = _handle(host, pid=stat.group, start_ticks=ticks, log=named["--log"])
-                found[stat.group] = FoundDriver(
-                    handle=handle, control=named["--control"], epoch=int(named["--epoch"]), token=named["--token"]
-                )
+            ticks = leader.start_ticks if leader else 0
+            handle = _handle(host, pid=stat.group, start_ticks=ticks, log=named["--log"])
+            found[stat.group] = FoundDriver(
+                handle=handle, control=named["--control"], epoch=int(named["--epoch"]), token=named["--token"]
+            )
         return tuple(sorted(found.values(), key=lambda driver: (driver.control, driver.epoch)))
 
     def poll(self, handle: DriverHandle) -> DriverStatus:
@@ -131,8 +133,21 @@ def _driver_arguments(arguments: Sequence[str]) -> dict[str, str]:
     """What a driver of streamops was told, by name; empty for any other process."""
     pairs = dict(pairwise(arguments))
     named = {name: pairs[name] for name in _DRIVER_ARGUMENTS if name in pairs}
-    is_driver = len(named) == len(_DRIVER_ARGUMENTS) and named["--epoch"].isdigit()
+    is_driver = len(named) == len(_DRIVER_ARGUMENTS) and named["--epoch"].isdecimal()
     return named if is_driver else {}
+
+
+def _is_in_namespace(pid: int, namespace: str) -> bool:
+    """Whether a process belongs here and not to a container of this host, where the same path is another folder.
+
+    Another user's process does not tell; it is taken for ours, as nobody here could signal it anyway.
+    """
+    try:
+        return os.readlink(PROC / str(pid) / "ns" / "pid") == namespace
+    except PermissionError:
+        return True
+    except OSError:
+        return False
 
 
 def _inherited_environment() -> dict[str, str]:

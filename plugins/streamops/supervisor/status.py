@@ -1,9 +1,10 @@
 """A look at a stream in the words of whoever is on call. Pure; the same for command line, Airflow and page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from itertools import takewhile
 
 from streamops.control.drivers import DriverPhase
 from streamops.control.fold import Desire, Epoch, Failure, LogState
@@ -12,8 +13,11 @@ from streamops.restart import Safety, advise_restart
 from streamops.restart.policy import BUDGET_WINDOW
 from streamops.spec import StreamSpec
 from streamops.spec.wire import spec_fingerprint, spec_text
+from streamops.supervisor.act_effects import nobody_since
 from streamops.supervisor.decision import RESTING, Action, Decision
+from streamops.supervisor.drift import Drift, drift_between
 from streamops.supervisor.observe import EpochFacts, Observation
+from streamops.supervisor.sight import Surroundings
 from streamops.supervisor.supervisor import Look
 
 
@@ -73,13 +77,37 @@ class StreamStatus:
     running_spec: str = ""
     """Fingerprint of what the living driver was given; empty where none lives."""
     declared_spec: str = ""
+    drift: Drift | None = None
+    """Running against declared, where a driver lives and both are known."""
     last_end: str = ""
     """How the newest driver ended; empty while that is not on record."""
+    failure_class: str = ""
+    """Why it ended, as it was judged then."""
+    remedy: str = ""
+    """What the policy does about the newest failure."""
+    restart_advice: str = ""
+    """The policy's own words on when it starts again, and why then; empty without a failure."""
+    failures_in_row: int | None = None
+    """Without a committed batch, and without a driver that lived long."""
+    attended_by: str = ""
+    attended_at: datetime | None = None
+    """The newest sign of a supervisor, by its own clock."""
+    unattended: str = ""
+    """Since when nobody looks after the stream; empty while somebody does, or where that was not asked."""
+    unknown_records: int = 0
+    """Records that only a newer version understands."""
+    contradictions: int = 0
+    """Records that do not fit the ones before them: the log was damaged or edited."""
 
     @property
     def is_declared_differently(self) -> bool:
-        """Whether the driver runs something else than what is declared now."""
-        return bool(self.running_spec) and self.running_spec != self.declared_spec
+        """Whether a restart would bring something else than what runs."""
+        return self.drift is not None and bool(self.drift.marks)
+
+    @property
+    def has_odd_records(self) -> bool:
+        """Whether the control log holds records that were passed over."""
+        return self.unknown_records > 0 or self.contradictions > 0
 
     @classmethod
     def unreachable(cls, spec: StreamSpec, reason: str) -> "StreamStatus":
@@ -93,18 +121,23 @@ class StreamStatus:
         )
 
 
-def stream_status(look: Look, spec: StreamSpec) -> StreamStatus:
-    """The status behind one look. A single look can't tell a hung driver: whether a beat moves takes two."""
+def stream_status(look: Look, spec: StreamSpec, *, around: Surroundings | None = None) -> StreamStatus:
+    """The status behind one look. A single look can't tell a hung driver: whether a beat moves takes two.
+
+    Without `around`, nothing is said of who looks after the stream, nor of running against declared.
+    """
     observation, decision = look.observation, look.decision
     state, now = observation.state, observation.now
     facts = _newest_open(observation)
     beat_at = _moment(facts.heartbeat.at) if facts and facts.heartbeat else None
     phase = _phase(look)
-    return StreamStatus(
+    unattended = _unattended(around, state, now)
+    is_left = bool(unattended) and not _was_never_begun(phase, around)
+    status = StreamStatus(
         stream=spec.name,
         phase=phase,
         reason=decision.reason,
-        needs_attention=decision.needs_attention or phase in ATTENTION,
+        needs_attention=decision.needs_attention or phase in ATTENTION or is_left,
         due=None if decision.action in RESTING else decision.action,
         epoch=state.newest.number if state.newest else None,
         batch=_batch(facts, state),
@@ -114,13 +147,40 @@ def stream_status(look: Look, spec: StreamSpec) -> StreamStatus:
         driver_evidence=facts.status.evidence if facts and facts.status else "",
         host=facts.epoch.submission.handle.host if facts and facts.epoch.submission else "",
         desire=state.desire,
-        failures_last_hour=_failures_last_hour(state.failures, now),
-        budget_left=advise_restart(state.failures, policy=spec.restart, now=now).budget_left,
         next_attempt=decision.until,
         running_spec=spec_fingerprint(facts.epoch.claim.spec) if facts else "",
         declared_spec=spec_fingerprint(spec_text(spec)),
-        last_end=_last_end(state.newest),
+        drift=drift_between(facts.epoch.claim, around.declaration) if facts and around else None,
+        attended_by=around.attendance.by.actor if around and around.attendance else "",
+        attended_at=around.attendance.at if around and around.attendance else None,
+        unattended=unattended,
+        unknown_records=state.unknown_records,
+        contradictions=state.contradictions,
     )
+    return _with_failures(status, state, spec, now=now)
+
+
+def _with_failures(status: StreamStatus, state: LogState, spec: StreamSpec, *, now: datetime) -> StreamStatus:
+    """The account of failures, and what the policy makes of it."""
+    advice = advise_restart(state.failures, policy=spec.restart, now=now)
+    newest = state.failures[-1] if state.failures else None
+    return replace(
+        status,
+        failures_last_hour=_failures_last_hour(state.failures, now),
+        budget_left=advice.budget_left,
+        failures_in_row=_failures_in_row(state.failures, spec),
+        restart_advice=advice.reason if newest else "",
+        remedy=str(spec.restart.remedy_for(newest)) if newest else "",
+        last_end=_last_end(state.newest),
+        failure_class=state.newest.end.failure_class if state.newest and state.newest.end else "",
+    )
+
+
+def _unattended(around: Surroundings | None, state: LogState, now: datetime) -> str:
+    """A stream that is stopped on purpose needs nobody."""
+    if around is None or state.desire is Desire.STOPPED or not around.is_unattended(now):
+        return ""
+    return nobody_since(around.attendance)
 
 
 def _phase(look: Look) -> Phase:
@@ -192,6 +252,17 @@ def _batch(facts: EpochFacts | None, state: LogState) -> int | None:
 
 def _failures_last_hour(failures: Sequence[Failure], now: datetime) -> int:
     return sum(now - min(failure.at, now) < BUDGET_WINDOW for failure in failures)
+
+
+def _was_never_begun(phase: Phase, around: Surroundings | None) -> bool:
+    """A new declaration that no supervisor has come across yet is news, not an alarm."""
+    return phase is Phase.NEW and around is not None and around.attendance is None
+
+
+def _failures_in_row(failures: Sequence[Failure], spec: StreamSpec) -> int:
+    """The row that the restart policy counts (`restart.policy`)."""
+    fruitless = takewhile(lambda f: not f.has_progressed and f.ran < spec.restart.forgive_after, reversed(failures))
+    return sum(1 for _ in fruitless)
 
 
 def _last_end(newest: Epoch | None) -> str:

@@ -8,7 +8,7 @@ import pytest
 from streamops import __version__
 from streamops.cli.main import main
 
-COMMANDS = ("status", "stop", "start", "release", "adopt", "logs", "supervise", "config")
+COMMANDS = ("status", "stop", "start", "restart", "release", "adopt", "history", "logs", "supervise", "config")
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:

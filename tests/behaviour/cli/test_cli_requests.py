@@ -130,7 +130,7 @@ def test_a_stop_can_wait_until_the_driver_is_gone(terminal: Terminal) -> None:
 
     assert answer.code == 0
     assert "waiting at most 180 s until no driver of orders lives" in answer.err
-    assert answer.out.endswith("orders: no driver lives\n")
+    assert answer.out.endswith("orders: no driver lives (after 3 s)\n")
     assert terminal.clock.slept == [timedelta(seconds=1)] * 3
 
 
@@ -164,6 +164,37 @@ def test_a_stop_does_not_wait_for_a_claim_that_nobody_will_submit(terminal: Term
 
     assert answer.code == 0
     assert terminal.clock.slept == []
+
+
+def test_a_forced_stop_says_that_the_batch_runs_again(terminal: Terminal) -> None:
+    terminal.started()
+
+    answer = terminal.run("stop", "orders", "--reason", "it hangs", "--force", "--yes")
+
+    assert (
+        "a supervisor kills epoch 1 at once: the batch that it is at runs again, with exactly its range" in answer.err
+    )
+    assert terminal.state().is_stop_forced
+
+
+def test_a_stop_that_is_too_slow_can_be_forced_once(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.run("stop", "orders", "--reason", "upgrade", "--yes")
+
+    assert terminal.run("stop", "orders", "--reason", "now", "--force", "--yes").code == 0
+    assert "nothing to do" in terminal.run("stop", "orders", "--reason", "now!", "--force", "--yes").out
+    assert terminal.kinds().count("stop_requested") == 2
+
+
+def test_where_nobody_supervises_the_plan_of_a_stop_warns(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.clock.advance(timedelta(minutes=5))
+
+    answer = terminal.run("stop", "orders", "--reason", "upgrade", "--yes")
+
+    assert answer.code == 0
+    assert "WARNING  nobody has attended to it since" in answer.err
+    assert "a driver that does not stop by itself is not killed until `streamops supervise` runs" in answer.err
 
 
 def test_start_tells_what_spark_will_do(terminal: Terminal) -> None:
@@ -305,3 +336,29 @@ def test_nothing_is_adopted_twice_nor_when_it_is_new(terminal: Terminal) -> None
 
     assert answer.code == 1
     assert "has a control log already" in answer.err
+
+
+def test_a_start_can_wait_for_its_first_batch(terminal: Terminal) -> None:
+    terminal.run("stop", "orders", "--reason", "upgrade", "--yes")
+    terminal.clock.on_sleep = lambda: (terminal.started(), terminal.write_batches(committed=0))  # type: ignore[assignment]
+
+    answer = terminal.run("start", "orders", "--reason", "done", "--yes", "--wait")
+
+    assert answer.code == 0
+    assert answer.out.endswith("orders: epoch 1 has committed batch 0 (after 1 s)\n")
+
+
+def test_a_release_that_is_parked_again_is_no_success(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.write_batches(committed=2)
+    terminal.storage.write(f"{terminal.spec().checkpoint}/commits/2", b"")
+    terminal.fail()
+    terminal.settle()
+    terminal.clock.advance(timedelta(minutes=1))
+    terminal.settle()
+
+    answer = terminal.run("release", "orders", "--reason", "try again", "--yes", "--wait")
+
+    assert answer.code == 1
+    assert "orders: it did not come about: " in answer.out
+    assert "the stream is parked: a start now is futile: commits/2 can't be read" in answer.out

@@ -2,12 +2,13 @@ import threading
 from dataclasses import replace
 from datetime import timedelta
 
-from streamops.control.layout import record_address
-from streamops.control.records import DriverHandle
+from streamops.control.layout import control_folder, record_address
+from streamops.control.records import DriverHandle, UnknownBody
 from streamops.errors import LaunchError
 from streamops.launch import DriverStatus
 from support.checkpoints import write_checkpoint
 from support.launcher import FakeLauncher
+from support.records import a_record, a_submit, write_log
 from support.settings import a_declared_stream
 from support.terminal import Terminal
 
@@ -26,7 +27,8 @@ def test_a_running_stream_is_fine(terminal: Terminal) -> None:
     answer = terminal.run("status")
 
     assert answer.code == 0
-    assert answer.out.splitlines()[2].split() == ["orders", "running", "1", "41", "4s", "ago", "running", "0", "10"]
+    row = answer.out.splitlines()[2].split()
+    assert row == ["orders", "running", "1", "41", "4s", "ago", "running", "0", "10", "supervise"]
     assert answer.err == ""
 
 
@@ -58,7 +60,7 @@ def test_a_new_stream_is_a_warning(terminal: Terminal) -> None:
     answer = terminal.run("status")
 
     assert answer.code == 3
-    assert "a supervisor's next step is claim; when this stays, nobody supervises the stream" in answer.out
+    assert "orders: nobody attends to it, nobody ever has: no driver of it is started" in answer.out
 
 
 def test_a_stream_stopped_on_purpose_is_fine(terminal: Terminal) -> None:
@@ -188,12 +190,135 @@ def test_wrong_settings_of_one_stream_are_shown_beside_the_others(terminal: Term
 
 def test_a_changed_declaration_is_told(terminal: Terminal) -> None:
     terminal.started()
-    terminal.declare("orders", description="other words")
+    terminal.declare("orders", trigger={"processing_time": "1m"})
+    (terminal.project.root / "jobs/orders.py").write_text("# another version\n")
 
     answer = terminal.run("status")
 
     assert answer.code == 0
-    assert "orders: declared differently since its driver was started" in answer.out
+    assert "orders: declared differently since its driver was started (spec, job)" in answer.out
+    assert "`streamops restart orders` applies it" in answer.out
+
+
+def test_what_only_the_supervisor_goes_by_asks_for_no_restart(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.declare("orders", description="other words", restart={"budget_per_hour": 3})
+
+    assert "declared differently" not in terminal.run("status").out
+
+
+def test_a_running_stream_that_nobody_attends_to_is_critical(terminal: Terminal) -> None:
+    """Nobody would restart it: a paused DAG, a dead triggerer, an ended `supervise`."""
+    terminal.started()
+    terminal.clock.advance(timedelta(minutes=5))
+
+    answer = terminal.run("status")
+
+    assert answer.code == 4
+    assert phases(terminal) == {ORDERS: "running"}
+    assert "orders: nobody has attended to it since 2026-03-01T12:00:00+00:00 (supervise)" in answer.out
+    assert "the DAG stream__orders (not paused" in answer.out
+
+
+def test_a_stopped_stream_needs_nobody(terminal: Terminal) -> None:
+    driver = terminal.started()
+    terminal.run("stop", ORDERS, "--reason", "upgrade", "--yes")
+    terminal.launcher.end(driver)
+    terminal.settle()
+    terminal.clock.advance(timedelta(days=3))
+
+    assert terminal.run("status").code == 0
+
+
+def test_json_tells_who_attends_and_since_when_nobody_does(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.clock.advance(timedelta(minutes=5))
+
+    (status,) = terminal.run("status", "--json").document["streams"]
+
+    assert (status["attended_by"], status["attended_at"]) == ("supervise", "2026-03-01T12:00:00+00:00")
+    assert status["unattended"].startswith("nobody has attended")
+    assert status["drift"]["marks"] == []
+
+
+def test_a_failed_stream_tells_its_class_its_row_and_what_is_left_of_its_budget(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.fail()
+    terminal.settle()
+
+    answer = terminal.run("status")
+
+    assert "1 in a row without a committed batch, 9 more failures within the hour are restarted" in answer.out
+    (status,) = terminal.run("status", "--json").document["streams"]
+    assert status["failure_class"] == terminal.newest().end.failure_class != ""
+    assert (status["failures_in_row"], status["remedy"]) == (1, terminal.newest().end.remedy)
+
+
+def test_records_that_do_not_fit_are_a_warning(terminal: Terminal) -> None:
+    terminal.started()
+    write_log(
+        terminal.storage,
+        control_folder(terminal.spec().checkpoint),
+        (a_record(UnknownBody(kind="sung"), 2), a_record(a_submit(9), 3)),
+    )
+
+    answer = terminal.run("status")
+
+    assert answer.code == 3
+    assert "holds 1 records of a newer version and 1 that contradict the ones before" in answer.out
+
+
+def test_the_drift_is_shown_setting_by_setting(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.declare("orders", launch={"conf": {"spark.driver.memory": "2g"}}, restart={"budget_per_hour": 3})
+    (terminal.project.root / "jobs/orders.py").write_text("# another version\n")
+
+    answer = terminal.run("status", "--drift")
+
+    assert answer.code == 3
+    lines = answer.out.splitlines()
+    assert lines[:3] == [
+        "orders: epoch 1 against what is declared",
+        "  launch.conf.spark.driver.memory  — → 2g",
+        "  restart.budget_per_hour  10 → 3   (in force already: only the supervisor goes by it)",
+    ]
+    assert lines[3].startswith("  another job file: e3b0c44298fc → ")
+    assert lines[4] == "  applied by  streamops restart orders --reason …"
+
+
+def test_the_drift_in_json_has_both_sides(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.declare("orders", launch={"conf": {"spark.driver.memory": "2g"}})
+
+    (status,) = terminal.run("status", "--drift", "--json", ORDERS).document["streams"]
+
+    assert status["is_declared_differently"] is True
+    assert status["drift"]["marks"] == ["spec"]
+    assert status["drift"]["settings"] == [
+        {"setting": "launch.conf.spark.driver.memory", "running": "", "declared": "2g", "needs_restart": True}
+    ]
+
+
+def test_what_runs_as_declared_has_no_drift(terminal: Terminal) -> None:
+    terminal.declare("orders", "returns")
+    terminal.started("orders")
+
+    answer = terminal.run("status", "--drift")
+
+    assert answer.code == 0
+    assert answer.out.splitlines() == [
+        "orders: epoch 1 runs what is declared",
+        "returns: no driver lives; the next one starts with the present declaration",
+    ]
+
+
+def test_a_drift_that_can_not_be_told_is_unknown(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.launcher.poll_error = LaunchError("the manager does not answer")
+
+    answer = terminal.run("status", "--drift")
+
+    assert (answer.code, answer.out) == (4, "orders: not known: the manager does not answer\n")
 
 
 def test_no_streams_are_no_trouble(terminal: Terminal) -> None:

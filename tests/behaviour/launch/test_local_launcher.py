@@ -390,3 +390,93 @@ def test_a_handle_that_names_no_process_is_an_error_that_shows_it(place):
     with pytest.raises(LaunchError, match="application_1_0001"):
         place.launcher.poll(handle)
     place.handles.clear()
+
+
+# Living drivers, whoever started them
+
+
+def driver_arguments(control: str, *, epoch: str = "3", token: str = "") -> tuple[str, ...]:
+    """As every driver of streamops is told."""
+    named = {"--control": control, "--record": "7", "--epoch": epoch, "--token": token or uuid.uuid4().hex, "--log": ""}
+    return tuple(part for pair in named.items() for part in pair)
+
+
+def living_on(place: Place, control: str) -> list:
+    return [driver for driver in LocalLauncher().living() if driver.control == control]
+
+
+def test_a_driver_is_found_with_all_that_it_was_told(place):
+    control = f"file://{place.folder}/orders.streamops"
+    token = uuid.uuid4().hex
+    handle = place.submit(arguments=driver_arguments(control, token=token))
+
+    (found,) = living_on(place, control)
+
+    assert (found.epoch, found.token) == (3, token)
+    assert replace(found.handle, log=handle.log) == handle, "polled and killed like any other"
+
+
+def test_a_driver_and_its_children_are_one(place):
+    control = f"file://{place.folder}/orders.streamops"
+    handle = place.submit(WITH_CHILD, arguments=driver_arguments(control))
+    assert eventually(lambda: len(live_group(pid_of(handle))) > 1)
+
+    (found,) = living_on(place, control)
+
+    assert found.handle.process == handle.process
+
+
+def test_what_is_left_of_a_driver_is_found_and_can_be_killed(place):
+    control = f"file://{place.folder}/orders.streamops"
+    handle = place.submit(WITH_CHILD, arguments=driver_arguments(control))
+    assert eventually(lambda: len(live_group(pid_of(handle))) > 1)
+    os.kill(pid_of(handle), signal.SIGKILL)
+    assert place.becomes(handle, DriverState.BROKEN)
+
+    (found,) = living_on(place, control)
+    assert place.state(found.handle) is DriverState.BROKEN
+    place.launcher.kill(found.handle)
+
+    assert eventually(lambda: living_on(place, control) == [])
+
+
+def test_an_ended_driver_is_not_living(place):
+    control = f"file://{place.folder}/orders.streamops"
+    handle = place.submit(arguments=driver_arguments(control))
+    place.launcher.kill(handle)
+
+    assert eventually(lambda: living_on(place, control) == [])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("--control", "{control}"), id="another program with an option of that name"),
+        pytest.param(driver_arguments("{control}")[:6], id="half of a driver's arguments"),
+        pytest.param(driver_arguments("{control}", epoch="three"), id="an epoch that is no number"),
+        pytest.param(driver_arguments("{control}", epoch="²"), id="a digit that is no number"),
+    ],
+)
+def test_a_process_that_only_resembles_a_driver_is_none(place, arguments):
+    control = f"file://{place.folder}/orders.streamops"
+    place.submit(arguments=tuple(part.format(control=control) for part in arguments))
+
+    assert living_on(place, control) == []
+
+
+def test_a_driver_in_a_container_of_this_host_is_none_of_ours(place):
+    """Its `/data/checkpoints` is another folder than ours."""
+    control = f"file://{place.folder}/orders.streamops"
+    script = place.folder / "driver.sh"
+    script.write_text(f"echo started > {place.folder}/up\nwhile :; do sleep 0.05; done\n")
+    command = ["unshare", "--pid", "--fork", "--kill-child", "setsid", "sh", str(script), *driver_arguments(control)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            if not eventually((place.folder / "up").exists, within=2):
+                pytest.skip("this user may not make a pid namespace")
+            found = living_on(place, control)
+        finally:
+            process.kill()
+
+    # What stays outside is `unshare` itself, which waits for its child and carries the same arguments.
+    assert [driver.handle.process.partition(":")[0] for driver in found] == [str(process.pid)]

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from streamops.checkpoint import CheckpointFacts
+from streamops.control.attendance import Attendance
 from streamops.control.drivers import DriverPhase, DriverTraces, ExitRecord, Heartbeat
 from streamops.control.fold import Epoch, LogState, fold
 from streamops.control.records import (
@@ -23,12 +24,16 @@ from streamops.control.records import (
     StartRequested,
     StopRequested,
     Submitted,
+    UnknownBody,
 )
 from streamops.launch import DriverState, DriverStatus
-from streamops.spec import StreamSpec
+from streamops.restart import FailureClass, Remedy, RestartPolicy
+from streamops.spec import StreamSpec, Trigger
 from streamops.spec.wire import spec_text
 from streamops.supervisor import Action, Look, decide
+from streamops.supervisor.drift import Declaration
 from streamops.supervisor.observe import EpochFacts, Observation
+from streamops.supervisor.sight import Surroundings
 from streamops.supervisor.status import Phase, StreamStatus, stream_status
 from support.specs import CHECKPOINT, SUPERVISOR, a_stream, seconds
 
@@ -103,6 +108,7 @@ def status_of(
     checkpoint: CheckpointFacts = NEW,
     conflicts: Iterable[str] = (),
     spec: StreamSpec | None = None,
+    around: Surroundings | None = None,
 ) -> StreamStatus:
     """The status after one fresh look, as the real table decides it."""
     spec = spec or a_stream()
@@ -114,7 +120,15 @@ def status_of(
         checkpoint=None if epochs else checkpoint,
         registry_conflicts=tuple(conflicts),
     )
-    return stream_status(Look(observation=observation, decision=decide(observation, spec, mine=frozenset())), spec)
+    look = Look(observation=observation, decision=decide(observation, spec, mine=frozenset()))
+    return stream_status(look, spec, around=around)
+
+
+def surroundings(*, signed: float | None = 1, spec: StreamSpec | None = None) -> Surroundings:
+    """Somebody signed so many seconds ago; the job is the one that runs."""
+    attendance = None if signed is None else Attendance(stream="orders", at=NOW - seconds(signed), by=SUPERVISOR)
+    declaration = Declaration(spec=spec_text(spec or a_stream()), job_sha256="", library_version="0")
+    return Surroundings(attendance=attendance, declaration=declaration)
 
 
 RUNNING = a_state(claimed(), submitted())
@@ -287,11 +301,83 @@ def test_the_batch_is_the_drivers_own_or_else_the_last_one_on_record() -> None:
 
 
 def test_a_changed_declaration_shows_while_the_old_one_runs() -> None:
-    changed = a_stream(description="other words")
+    changed = a_stream(trigger=Trigger(interval=seconds(60)))
 
-    assert status_of(RUNNING, beat=a_beat(), spec=changed).is_declared_differently
-    assert not status_of(RUNNING, beat=a_beat()).is_declared_differently
-    assert not status_of(FAILED_ONCE, spec=changed).is_declared_differently
+    def differs(state: LogState, spec: StreamSpec) -> bool:
+        return status_of(state, beat=a_beat(), spec=spec, around=surroundings(spec=spec)).is_declared_differently
+
+    assert differs(RUNNING, changed)
+    assert not differs(RUNNING, a_stream())
+    assert not differs(RUNNING, a_stream(description="other words"))
+    assert not differs(FAILED_ONCE, changed)
+
+
+@pytest.mark.parametrize(
+    ("state", "signed", "is_unattended", "needs_attention"),
+    [
+        pytest.param(RUNNING, 90, False, False, id="signed just in time"),
+        pytest.param(RUNNING, 91, True, True, id="runs, and nobody would restart it"),
+        pytest.param(RUNNING, None, True, True, id="runs, and nobody ever signed"),
+        pytest.param(FAILED_ONCE, 91, True, True, id="its next attempt will not come"),
+        pytest.param(STOPPED_WHILE_RUNNING, 91, False, False, id="stopped on purpose"),
+        pytest.param(LogState(), None, True, False, id="declared, and not come across yet"),
+        pytest.param(LogState(), 91, True, True, id="never begun, and left"),
+        pytest.param(RUNNING, -500, False, False, id="a clock that is ahead counts as now"),
+    ],
+)
+def test_a_stream_that_is_meant_to_run_needs_somebody_who_looks_after_it(
+    state: LogState, signed: float | None, is_unattended: bool, needs_attention: bool
+) -> None:
+    status = status_of(state, beat=a_beat(), around=surroundings(signed=signed))
+
+    assert (bool(status.unattended), status.needs_attention) == (is_unattended, needs_attention)
+
+
+def test_who_attends_and_since_when_nobody_does_is_told() -> None:
+    status = status_of(RUNNING, beat=a_beat(), around=surroundings(signed=300))
+
+    assert status.unattended == "nobody has attended to it since 2026-03-01T11:55:00+00:00 (supervise)"
+    assert (status.attended_by, status.attended_at) == ("supervise", NOW - seconds(300))
+
+
+def test_whoever_does_not_ask_for_attendance_gets_no_alarm() -> None:
+    status = status_of(RUNNING, beat=a_beat())
+
+    assert (status.unattended, status.needs_attention, status.drift) == ("", False, None)
+
+
+def test_failures_are_told_by_class_remedy_and_row() -> None:
+    end = replace(ended(Outcome.FAILED), failure_class="source-unavailable", remedy="wait-for-source")
+    twice = a_state(claimed(), submitted(), end, claimed(2), submitted(2), replace(end, epoch=2))
+
+    status = status_of(twice)
+
+    assert (status.failure_class, status.remedy, status.failures_in_row) == (
+        "source-unavailable",
+        "wait-for-source",
+        2,
+    )
+    assert status.restart_advice == "failure 2 in a row without a committed batch (source-unavailable)"
+
+
+def test_a_declared_remedy_is_the_one_that_counts() -> None:
+    end = replace(ended(Outcome.FAILED), failure_class="out-of-memory", remedy="retry-few")
+    policy = RestartPolicy(jitter=0, remedies=((FailureClass.OUT_OF_MEMORY, Remedy.BACK_OFF),))
+
+    assert status_of(a_state(claimed(), submitted(), end), spec=a_stream(restart=policy)).remedy == "back-off"
+
+
+def test_a_driver_that_did_its_work_ends_the_row() -> None:
+    fruitful = ended(Outcome.FAILED, commit=4)
+
+    assert status_of(a_state(claimed(), submitted(), fruitful)).failures_in_row == 0
+
+
+def test_odd_records_are_counted() -> None:
+    status = status_of(a_state(claimed(), submitted(), UnknownBody(kind="sung"), submitted(9)))
+
+    assert (status.unknown_records, status.contradictions, status.has_odd_records) == (1, 1, True)
+    assert not status_of(RUNNING).has_odd_records
 
 
 def test_what_can_not_be_read_is_unknown_with_the_reason() -> None:

@@ -1,0 +1,20 @@
+"""From a stream's name to the desk of its acts, inside an Airflow process."""
+
+from streamops.airflow.wiring import build_supervisor
+from streamops.clock import SystemClock
+from streamops.settings import load_settings
+from streamops.storage.kinds import storage_for
+from streamops.supervisor.desk import Desk
+from streamops.supervisor.requests import this_author
+
+
+def build_desk(stream: str, config: str, *, actor: str) -> Desk:
+    """The desk of a declared stream. SettingsError when its declaration is wrong or gone."""
+    settings = load_settings(config)
+    return Desk(
+        build_supervisor(stream, config, actor=actor, may_submit=False),
+        storage=storage_for(settings.stream(stream).checkpoint),
+        clock=SystemClock(),
+        state_root=settings.state_root,
+        author=this_author(actor),
+    )

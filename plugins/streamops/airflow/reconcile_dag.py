@@ -1,0 +1,156 @@
+"""The DAG `streamops_reconcile`: every minute, what is declared against what is.
+
+It is red as long as anything critical is left, and its log tells what is new. A task has no access to Airflow's
+database; what it may ask the execution API is enough: whether a DAG is there and paused, and how many of its runs and
+deferred tasks live. Whether a trigger lives is not among it: its sign of attendance tells.
+"""
+
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+from airflow.sdk import DAG, task
+from airflow.sdk.exceptions import AirflowFailException, AirflowRuntimeError
+
+from streamops.airflow.wiring import with_connection
+from streamops.clock import SystemClock
+from streamops.launch.local import LocalLauncher
+from streamops.settings import Settings, load_settings
+from streamops.spec import StreamSpec
+from streamops.spec.names import stream_dag_id
+from streamops.storage.kinds import storage_for
+from streamops.supervisor import Supervisor
+from streamops.supervisor.reconcile import Declared, Doors, Reconciler, Report, Severity
+from streamops.supervisor.reconcile.facts import StreamTask
+from streamops.supervisor.reconcile.finding import Finding, told
+from streamops.supervisor.reconcile.look import written_at
+from streamops.supervisor.requests import this_author
+
+log = logging.getLogger(__name__)
+
+RECONCILE_DAG = "streamops_reconcile"
+ACTOR = f"airflow:{RECONCILE_DAG}"
+SUPERVISE_TASK = "supervise"
+LIVING_RUNS = ["queued", "running"]
+NOT_FOUND = 404
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def reconcile_dag(settings: Settings) -> DAG:
+    """One task a minute that repairs what is safe, tells the rest, and fails while something critical is left."""
+    config = str(settings.path)
+    with DAG(
+        dag_id=RECONCILE_DAG,
+        description="Compares what is declared with what runs: red while a stream is lost, doubled or unsupervised",
+        schedule=timedelta(minutes=1),
+        start_date=START,
+        catchup=False,
+        max_active_runs=1,
+        is_paused_upon_creation=False,
+        # The next run comes in a minute; a task that hangs must not keep it from coming.
+        default_args={"retries": 0, "execution_timeout": timedelta(minutes=5)},
+        tags=["streamops"],
+    ) as dag:
+
+        @task(task_id="reconcile")
+        def reconcile() -> None:
+            run_reconciler(config)
+
+        reconcile()
+    return dag
+
+
+def run_reconciler(config: str) -> None:
+    """Reconcile once, with acts. AirflowFailException with the findings while something critical is left."""
+    settings = load_settings(config)
+    whole = [str(problem) for problem in settings.errors if not problem.stream]
+    if whole:
+        raise AirflowFailException("the settings declare nothing that could be compared:\n" + "\n".join(whole))
+    tell(_reconciler(settings).run(act=True))
+
+
+def tell(report: Report) -> None:
+    """Log each finding once with its age, and fail when something critical is left."""
+    for finding in report.findings:
+        log.log(_level(finding), "%s %s %s", finding.severity.name, _age(finding), told(finding))
+    critical = report.at(Severity.CRITICAL)
+    if not critical:
+        log.info("%d streams compared, %d findings, none critical", report.streams, len(report.findings))
+        return
+    news = sum(finding.is_new for finding in critical)
+    heading = f"{len(critical)} critical, {news} of them new, the others known before"
+    raise AirflowFailException("\n".join((heading, *(f"{_age(finding)} {told(finding)}" for finding in critical))))
+
+
+class AirflowFacts:
+    """What a running task may ask its Airflow about other DAGs."""
+
+    def task_of(self, stream: str, *, in_detail: bool) -> StreamTask | None:
+        """See OrchestratorFacts. None when the API server does not answer: unknown is not missing."""
+        from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+
+        dag = stream_dag_id(stream)
+        try:
+            is_paused = bool(RuntimeTaskInstance.get_dag(dag).is_paused)
+            if not in_detail:
+                return StreamTask(dag=dag, is_paused=is_paused)
+            return StreamTask(
+                dag=dag,
+                is_paused=is_paused,
+                living_runs=RuntimeTaskInstance.get_dr_count(dag, states=LIVING_RUNS),
+                is_deferred=RuntimeTaskInstance.get_ti_count(dag, task_ids=[SUPERVISE_TASK], states=["deferred"]) > 0,
+            )
+        except Exception as error:
+            # Whatever is wrong on Airflow's side, what the logs and the process table say is reported all the same.
+            if _status_of(error) == NOT_FOUND:
+                return StreamTask(dag=dag, is_present=False)
+            log.warning("stream=%s Airflow does not tell about %s: %s", stream, dag, error)
+            return None
+
+
+def _status_of(error: Exception) -> int | None:
+    """The server's answer behind an error; a worker wraps it, `airflow dags test` does not."""
+    if isinstance(error, AirflowRuntimeError):
+        return cast(dict[str, Any], error.error.detail or {}).get("status_code")
+    return getattr(getattr(error, "response", None), "status_code", None)
+
+
+def _reconciler(settings: Settings) -> Reconciler:
+    author, clock, launcher = this_author(ACTOR), SystemClock(), LocalLauncher()
+
+    def supervisor_of(spec: StreamSpec) -> Supervisor:
+        return Supervisor(
+            with_connection(spec),
+            storage=storage_for(spec.checkpoint),
+            launcher=launcher,
+            clock=clock,
+            state_root=settings.state_root,
+            author=author,
+        )
+
+    declared = Declared(
+        state_root=settings.state_root,
+        specs=settings.streams,
+        wrong=tuple((problem.stream, str(problem)) for problem in settings.errors),
+        changed_at=written_at(settings.path),
+    )
+    doors = Doors(
+        storage_for=storage_for,
+        launcher=launcher,
+        clock=clock,
+        supervisor_of=supervisor_of,
+        orchestrator=AirflowFacts(),
+    )
+    return Reconciler(declared=declared, doors=doors, author=author)
+
+
+def _age(finding: Finding) -> str:
+    return "[new]" if finding.since is None else f"[since {finding.since:%Y-%m-%d %H:%M} UTC]"
+
+
+def _level(finding: Finding) -> int:
+    """What is known already is no news, however bad it is."""
+    if finding.is_repaired or not finding.is_new:
+        return logging.INFO
+    return logging.ERROR if finding.severity is Severity.CRITICAL else logging.WARNING

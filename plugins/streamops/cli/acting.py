@@ -1,0 +1,119 @@
+"""How a person acts: the plan is shown, the question asked, the record appended, and what follows is waited for."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import typer
+
+from streamops.cli.act_result import ActOutcome, ActResult
+from streamops.cli.output import confirmed, say, waiting
+from streamops.cli.wiring import Session
+from streamops.control.records import Record
+from streamops.errors import SettingsError
+from streamops.spec import StreamSpec
+from streamops.supervisor.act_plan import Act, ActPlan
+from streamops.supervisor.act_progress import ActProgress, AwaitedStart, Stage
+from streamops.supervisor.desk import Carried, Desk
+
+WAIT_POLL = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How the person wants it done."""
+
+    yes: bool
+    dry_run: bool
+    wait: bool = False
+    limit: timedelta | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether to wait for what follows: a limit is a wish to wait."""
+        return self.wait or self.limit is not None
+
+
+def perform(session: Session, desk: Desk, plan: ActPlan, manner: Manner) -> ActResult:
+    """One of the acts that the desk knows by itself, from plan to outcome."""
+    return carry_out(session, desk, plan, manner, act=lambda: desk.carry_out(plan))
+
+
+def carry_out(
+    session: Session, desk: Desk, plan: ActPlan, manner: Manner, *, act: Callable[[], Carried | tuple[Record, ...]]
+) -> ActResult:
+    """Show the plan, ask, act, wait. What was asked for is checked once more by the act itself."""
+    if not plan.reason.strip():
+        raise SettingsError("--reason is empty: say why, others will read it")
+    if manner.dry_run:
+        outcome = ActOutcome.PLANNED if plan.is_needed else ActOutcome.NOTHING_TO_DO
+        return ActResult(plan=plan, outcome=outcome)
+    awaits, result = plan.awaits, ActResult(plan=plan, outcome=ActOutcome.NOTHING_TO_DO)
+    if plan.is_needed:
+        for line in plan.lines:
+            say(line)
+        _ask(plan, yes=manner.yes)
+        result, awaits = _recorded(plan, act())
+    if manner.waits and (awaits or plan.act is Act.STOP):
+        return _waited(session, desk, result, awaits, manner.limit or desk.limit(plan.act, force=plan.force))
+    return result
+
+
+def _recorded(plan: ActPlan, done: Carried | tuple[Record, ...]) -> tuple[ActResult, AwaitedStart | None]:
+    if isinstance(done, tuple):
+        numbers = tuple(record.number for record in done)
+        return ActResult(plan=plan, outcome=ActOutcome.RECORDED, numbers=numbers), plan.awaits
+    if done.record is None:
+        return ActResult(plan=done.plan, outcome=ActOutcome.NOTHING_TO_DO), done.awaits
+    result = ActResult(plan=done.plan, outcome=ActOutcome.RECORDED, numbers=(done.record.number,))
+    return result, done.awaits
+
+
+def _ask(plan: ActPlan, *, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise SettingsError(
+            f"{plan.act} {plan.stream}: there is no terminal to ask at; add --yes, or --dry-run to look"
+        )
+    if not confirmed(f"{plan.act} {plan.stream}?"):
+        say("nothing was done")
+        raise typer.Exit(1)
+
+
+def _waited(
+    session: Session, desk: Desk, result: ActResult, awaits: AwaitedStart | None, limit: timedelta
+) -> ActResult:
+    begun = session.clock.monotonic()
+    plan = result.plan
+    try:
+        progress = _watch(session, desk, plan.act, awaits, limit)
+    except KeyboardInterrupt:
+        say(f"{plan.stream}: what was asked for stands, only the watching has ended")
+        raise typer.Exit(130) from None
+    waited = session.clock.monotonic() - begun
+    if plan.act is Act.STOP:
+        return replace(result, has_ended=progress.stage is Stage.DONE, progress=progress, waited=waited)
+    return replace(result, progress=progress, waited=waited)
+
+
+def _watch(session: Session, desk: Desk, act: Act, awaits: AwaitedStart | None, limit: timedelta) -> ActProgress:
+    """How far the act has come when it is done, has failed, or at the latest after the limit."""
+    deadline = session.clock.monotonic() + limit
+    with waiting(f"waiting at most {limit.total_seconds():.0f} s until {_goal(act, desk.spec)}") as tell:
+        told = ""
+        while True:
+            progress = desk.progress(act, awaits)
+            if progress.stage is not Stage.PENDING or session.clock.monotonic() >= deadline:
+                return progress
+            if progress.evidence != told:
+                told = progress.evidence
+                tell(f"{desk.spec.name}: {told}")
+            session.clock.sleep(WAIT_POLL)
+
+
+def _goal(act: Act, spec: StreamSpec) -> str:
+    if act is Act.STOP:
+        return f"no driver of {spec.name} lives"
+    return f"a new driver of {spec.name} has committed a batch"

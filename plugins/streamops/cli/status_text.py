@@ -1,0 +1,131 @@
+"""Where streams stand, for people: a table, and a note for what it has no room for."""
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from streamops.cli.words import brief
+from streamops.spec.names import stream_dag_id
+from streamops.supervisor.act_effects import other_files
+from streamops.supervisor.drift import Drift
+from streamops.supervisor.status import AS_WANTED, Phase, StreamStatus
+
+_COLUMNS = (
+    "stream",
+    "phase",
+    "epoch",
+    "batch",
+    "last beat",
+    "driver",
+    "failures/h",
+    "budget left",
+    "next attempt",
+    "attended by",
+    "differs",
+)
+_FIGURES = frozenset({"epoch", "batch", "failures/h", "budget left"})
+
+
+def status_table(statuses: Sequence[StreamStatus]) -> Table:
+    """One stream a line."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for column in _COLUMNS:
+        table.add_column(column, justify="right" if column in _FIGURES else "left", overflow="fold")
+    for status in statuses:
+        age = "" if status.beat_age is None else f"{brief(status.beat_age)} ago"
+        attempt = "" if status.next_attempt is None else f"{status.next_attempt:%H:%M:%S} UTC"
+        table.add_row(
+            Text(status.stream),
+            Text(status.phase, style=_style(status)),
+            _figure(status.epoch),
+            _figure(status.batch),
+            age,
+            status.driver or "",
+            _figure(status.failures_last_hour),
+            _figure(status.budget_left),
+            attempt,
+            Text("nobody", style="bold red") if status.unattended else Text(status.attended_by),
+            ", ".join(status.drift.marks) if status.drift else "",
+        )
+    return table
+
+
+def status_notes(status: StreamStatus) -> Iterator[str]:
+    """What the table has no room for; nothing for a stream that simply runs."""
+    if status.phase is not Phase.RUNNING:
+        yield status.reason
+    yield from _attendance_notes(status)
+    if status.last_end and status.phase in (Phase.WAITING, Phase.PARKED):
+        yield f"epoch {status.epoch} ended: {status.last_end}"
+        yield from _failure_notes(status)
+    if status.drift and status.is_declared_differently:
+        yield (
+            f"declared differently since its driver was started ({', '.join(status.drift.marks)}):"
+            f" `streamops status --drift {status.stream}` shows it, `streamops restart {status.stream}` applies it"
+        )
+    if status.has_odd_records:
+        yield (
+            f"its control log holds {status.unknown_records} records of a newer version and {status.contradictions} that"
+            f" contradict the ones before: look at `streamops history {status.stream}`"
+        )
+
+
+def drift_lines(status: StreamStatus) -> Iterator[str]:
+    """Running against declared, setting by setting."""
+    drift = status.drift
+    if drift is None:
+        yield f"{status.stream}: {_why_no_drift(status)}"
+        return
+    if not drift.settings and not drift.marks:
+        yield f"{status.stream}: epoch {drift.epoch} runs what is declared"
+        return
+    yield f"{status.stream}: epoch {drift.epoch} against what is declared"
+    yield from (f"  {line}" for line in _differences(drift))
+    if drift.marks:
+        yield f"  applied by  streamops restart {status.stream} --reason …"
+
+
+def _differences(drift: Drift) -> Iterator[str]:
+    for change in drift.settings:
+        in_force = "" if change.needs_restart else "   (in force already: only the supervisor goes by it)"
+        yield f"{change.setting}  {change.running or '—'} → {change.declared or '—'}{in_force}"
+    yield from other_files(drift)
+
+
+def _why_no_drift(status: StreamStatus) -> str:
+    if status.phase is Phase.UNKNOWN:
+        return f"not known: {status.reason}"
+    return "no driver lives; the next one starts with the present declaration"
+
+
+def _attendance_notes(status: StreamStatus) -> Iterator[str]:
+    if status.unattended:
+        yield (
+            f"{status.unattended}: no driver of it is started, restarted or killed until `streamops supervise` runs, or the"
+            f" DAG {stream_dag_id(status.stream)} (not paused, with a live triggerer)"
+        )
+    elif status.due:
+        yield f"a supervisor's next step is {status.due}"
+
+
+def _failure_notes(status: StreamStatus) -> Iterator[str]:
+    """Why it ended and what the policy makes of it."""
+    if not status.failures_in_row and not status.restart_advice:
+        return
+    remedy = f", remedy {status.remedy}" if status.remedy else ""
+    yield (
+        f"judged as {status.failure_class or 'not judged'}{remedy}; {status.failures_in_row} in a row without a committed"
+        f" batch, {status.budget_left} more failures within the hour are restarted"
+    )
+
+
+def _style(status: StreamStatus) -> str:
+    if status.needs_attention:
+        return "bold red"
+    return "green" if status.phase is Phase.RUNNING else "" if status.phase in AS_WANTED else "yellow"
+
+
+def _figure(value: int | None) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,128 @@
+"""Sentences of a plan: what a driver and a supervisor will make of a request. Pure."""
+
+from datetime import timedelta
+
+from streamops.control.attendance import Attendance
+from streamops.control.drivers import QueryStep
+from streamops.control.fold import LogState
+from streamops.control.records import Claimed
+from streamops.launch import DriverState
+from streamops.restart import Safety
+from streamops.spec import StreamSpec
+from streamops.spec.names import stream_dag_id
+from streamops.supervisor.drift import Declaration, Drift, drift_between
+from streamops.supervisor.observe import EpochFacts
+from streamops.supervisor.sight import Sight
+
+SHOWN_CHANGES = 8
+"""Settings named in a plan; `status --drift` names all."""
+
+
+def stop_effect(facts: EpochFacts, spec: StreamSpec, *, force: bool) -> str:
+    """What becomes of one driver, and of the batch that it is at."""
+    number = facts.epoch.number
+    if facts.status is None:
+        return f"epoch {number} is claimed and not submitted yet: it stops before its first batch"
+    if facts.status.state is DriverState.ENDED:
+        return f"epoch {number} has ended already"
+    if facts.status.state in (DriverState.UNKNOWN, DriverState.GONE):
+        seen = f"epoch {number} can't be seen from here ({facts.status.evidence})"
+        return f"{seen}: it stops if it lives; a supervisor must prove it gone before anything else starts"
+    if force:
+        return f"a supervisor kills epoch {number} at once: {_cut_off(facts)}"
+    grace = f"after {in_seconds(spec.timings.stop)} a supervisor kills it, and that batch runs again"
+    return f"epoch {number} finishes its batch and stops; {grace}{_batch_at_work(facts)}"
+
+
+def brought_by_restart(claim: Claimed, declaration: Declaration) -> tuple[str, ...]:
+    """What the next driver has that the present one has not."""
+    drift = drift_between(claim, declaration)
+    changes = [change for change in drift.settings if change.needs_restart]
+    lines = [f"brings {change.setting}: {change.running or '—'} → {change.declared or '—'}" for change in changes]
+    if len(lines) > SHOWN_CHANGES:
+        lines = [*lines[:SHOWN_CHANGES], f"brings {len(lines) - SHOWN_CHANGES} more settings (`status --drift`)"]
+    lines += [f"brings {line}" for line in other_files(drift)]
+    return tuple(lines) or ("brings nothing new: same settings, same job file, same library",)
+
+
+def other_files(drift: Drift) -> tuple[str, ...]:
+    """The job's file and the library, where they differ."""
+    lines = []
+    if drift.has_other_job:
+        lines.append(f"another job file: {drift.running_job[:12] or '—'} → {drift.declared_job[:12] or drift.trouble}")
+    if drift.has_other_library:
+        lines.append(f"another streamops: {drift.running_library} → {drift.declared_library}")
+    return tuple(lines)
+
+
+def next_start(
+    sight: Sight,
+    spec: StreamSpec,
+    *,
+    wants_running: bool,
+    parks: bool = True,
+    accepts_unsafe: bool = False,
+    adopts: bool = False,
+) -> tuple[str, ...]:
+    """What a supervisor will make of it, now that no driver lives."""
+    observation = sight.look.observation
+    state, checkpoint = observation.state, sight.checkpoint
+    if not wants_running:
+        return (f"it stays stopped until `streamops start {spec.name}`",)
+    if parks and state.parked:
+        return (f"it stays parked until `streamops release {spec.name}`: {state.parked.reason}",)
+    if not checkpoint.is_new and state.position is None and not adopts:
+        return (f"its checkpoint has a history of others: `streamops adopt {spec.name}` comes first",)
+    if observation.registry_conflicts:
+        return (f"it stays blocked: {'; '.join(observation.registry_conflicts)}",)
+    plan = sight.start_plan
+    what = f"a start now is {plan.safety}: {plan.summary}"
+    accepted = accepts_unsafe or spec.sink.guarantee.accepts(plan.safety)
+    if accepted:
+        return (what, f"a supervisor claims epoch {state.next_epoch} at its next look")
+    return (what, "a supervisor waits" if plan.safety is Safety.UNKNOWN else "a supervisor parks it again")
+
+
+def budget_of_release(state: LogState) -> str:
+    """What a release does to the account of failures."""
+    return f"failures so far are forgotten ({len(state.failures)}), the restart budget is whole again"
+
+
+def unattended(sight: Sight, spec: StreamSpec, consequence: str) -> tuple[str, ...]:
+    """What a request comes to where no supervisor is around."""
+    if not sight.is_unattended:
+        return ()
+    return (
+        f"{nobody_since(sight.around.attendance)}: {consequence} until `streamops supervise` runs, or the DAG"
+        f" {stream_dag_id(spec.name)} (not paused, with a live triggerer)",
+    )
+
+
+def nobody_since(attendance: Attendance | None) -> str:
+    """Since when nobody looks after the stream."""
+    if attendance is None:
+        return "nobody attends to it, nobody ever has"
+    return f"nobody has attended to it since {attendance.at.isoformat(timespec='seconds')} ({attendance.by.actor})"
+
+
+def in_seconds(duration: timedelta) -> str:
+    """`120 s`"""
+    return f"{duration.total_seconds():.0f} s"
+
+
+def _cut_off(facts: EpochFacts) -> str:
+    beat = facts.heartbeat
+    if beat and beat.queries and beat.queries[0].step is QueryStep.WAITING:
+        return "it is between two batches now; one that has begun by then runs again, with exactly its range"
+    return "the batch that it is at runs again, with exactly its range"
+
+
+def _batch_at_work(facts: EpochFacts) -> str:
+    """As far as the newest beat tells."""
+    beat = facts.heartbeat
+    if beat is None or not beat.queries:
+        return ""
+    query = beat.queries[0]
+    if query.step is QueryStep.BATCH:
+        return f" (at work on it for {query.step_seconds:.0f} s, the last finished is {query.batch})"
+    return f" (now {query.step}, the last finished is batch {query.batch})" if query.batch >= 0 else ""

@@ -1,0 +1,66 @@
+"""Since when a finding has been known: `<state_root>/reconcile.json`.
+
+A reconciler that runs every minute finds the same thing every minute; the book tells news from what is known.
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from streamops.control import codec
+from streamops.errors import CorruptRecordError, ObjectNotFoundError, StorageError
+from streamops.storage import Storage, join
+from streamops.supervisor.reconcile.finding import Finding
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownFinding:
+    """One finding and when it was seen first without a gap."""
+
+    key: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingBook:
+    """All that the last report found."""
+
+    known: tuple[KnownFinding, ...] = ()
+
+    def dated(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """The findings, those that are known with the moment of their first sight."""
+        since = {known.key: known.since for known in self.known}
+        return tuple(replace(finding, since=since.get(finding.key)) for finding in findings)
+
+    @classmethod
+    def of(cls, findings: Iterable[Finding], now: datetime) -> "FindingBook":
+        """The book after a report; what was repaired is news when it comes again."""
+        kept = {finding.key: finding.since or now for finding in findings if not finding.is_repaired}
+        return cls(known=tuple(KnownFinding(key=key, since=since) for key, since in kept.items()))
+
+
+def read_book(storage: Storage, state_root: str) -> FindingBook:
+    """The book as it is; an empty one where there is none that can be read: then everything is news."""
+    address = _address(state_root)
+    try:
+        return codec.decode(FindingBook, storage.read(address), address=address)
+    except (ObjectNotFoundError, CorruptRecordError):
+        return FindingBook()
+    except StorageError as error:
+        log.warning("the last report can't be read, everything is told as new: %s", error)
+        return FindingBook()
+
+
+def write_book(storage: Storage, state_root: str, book: FindingBook) -> None:
+    """Replace the book; a report is not lost for the sake of it."""
+    try:
+        storage.write(_address(state_root), codec.encode(book))
+    except StorageError as error:
+        log.warning("this report can't be kept, the next one tells everything as new: %s", error)
+
+
+def _address(state_root: str) -> str:
+    return join(state_root, "reconcile.json")

@@ -1,0 +1,223 @@
+"""Reads what the reconciler compares. Reads only.
+
+One look at the process table and one at the registry for all streams; for each stream one snapshot, the end of its log
+and one sign. The orchestrator is asked about the rest: one call a stream, more only where nobody attends.
+"""
+
+import logging
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from streamops.clock import Clock
+from streamops.control.attendance import read_attendance
+from streamops.control.fold import LogState
+from streamops.control.layout import control_folder
+from streamops.control.registry import RegistryEntry, read_registry
+from streamops.control.snapshot import load_state
+from streamops.errors import StreamOpsError
+from streamops.launch import FoundDriver, Launcher
+from streamops.spec import Mode, StreamSpec
+from streamops.storage import Storage
+from streamops.supervisor.reconcile.facts import (
+    ALIVE,
+    Declaration,
+    Declared,
+    FleetFacts,
+    OrchestratorFacts,
+    StreamFacts,
+)
+from streamops.supervisor.supervisor import Supervisor
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+LIVE_MODES = frozenset({Mode.LIVE})
+THREADS = 8
+PATIENCE = timedelta(seconds=15)
+"""How long nobody at all may answer before the streams that are left count as unreadable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doors:
+    """What the reconciler works with."""
+
+    storage_for: Callable[[str], Storage]
+    launcher: Launcher
+    clock: Clock
+    supervisor_of: Callable[[StreamSpec], Supervisor]
+    orchestrator: OrchestratorFacts | None = None
+    patience: timedelta = PATIENCE
+
+
+def fleet_facts(declared: Declared, doors: Doors) -> FleetFacts:
+    """Everything about the declared streams, and about those that were declared once.
+
+    The process table is read before any log: a driver that is in it has been claimed before, so a log that does not
+    know it does not know it.
+    """
+    at = doors.clock.now()
+    troubles: list[str] = []
+    living = _asked(doors.launcher.living, "the process table", troubles) or ()
+    registry = _asked(
+        lambda: read_registry(doors.storage_for(declared.state_root), declared.state_root), "the registry", troubles
+    )
+    subjects = _subjects(declared, registry or ())
+    by_control: dict[str, tuple[FoundDriver, ...]] = {}
+    for driver in living:
+        by_control[driver.control] = (*by_control.get(driver.control, ()), driver)
+    specs = {spec.name: spec for spec in declared.specs}
+
+    def read(subject: StreamFacts) -> StreamFacts:
+        spec = specs[subject.stream] if subject.declaration is Declaration.VALID else None
+        found = by_control.get(control_folder(subject.checkpoint), ())
+        return _stream_facts(subject, spec, found, doors, declared.state_root)
+
+    facts = _read_all(subjects, read, patience=doors.patience)
+    ours = {control_folder(subject.checkpoint) for subject in subjects}
+    return FleetFacts(
+        at=at,
+        streams=tuple(_with_task(stream, doors, at) for stream in facts),
+        strays=tuple(driver for driver in living if driver.control not in ours and _is_stray(driver, doors)),
+        troubles=tuple(troubles),
+        settings_age=at - min(declared.changed_at, at) if declared.changed_at else None,
+    )
+
+
+def _subjects(declared: Declared, registry: Iterable[RegistryEntry]) -> tuple[StreamFacts, ...]:
+    """Whom to look at: live streams as declared, wrong ones as far as they were started, and checkpoints left behind."""
+    entries = {entry.stream: entry for entry in registry}
+    valid = [
+        StreamFacts(stream=spec.name, checkpoint=spec.checkpoint, stop_grace=spec.timings.stop)
+        for spec in declared.specs
+        if spec.mode in LIVE_MODES
+    ]
+    problems: dict[str, tuple[str, ...]] = {}
+    for name, text in declared.wrong:
+        problems[name] = (*problems.get(name, ()), text)
+    wrong = [
+        StreamFacts(
+            stream=name,
+            declaration=Declaration.WRONG,
+            problems=texts,
+            checkpoint=entries[name].checkpoint if name in entries else "",
+        )
+        for name, texts in problems.items()
+    ]
+    known = {spec.name: spec.checkpoint for spec in declared.specs}
+    left = [
+        StreamFacts(stream=name, declaration=Declaration.GONE, checkpoint=entry.checkpoint)
+        for name, entry in entries.items()
+        if name not in problems and known.get(name) != entry.checkpoint
+    ]
+    return (*valid, *wrong, *left)
+
+
+def _stream_facts(
+    subject: StreamFacts, spec: StreamSpec | None, found: tuple[FoundDriver, ...], doors: Doors, state_root: str
+) -> StreamFacts:
+    """The facts of one stream. Drivers are asked for after the log was read: what lives then is no thing of the past."""
+    if not subject.checkpoint:
+        return subject
+    state = load_state(doors.storage_for(subject.checkpoint), control_folder(subject.checkpoint))
+    facts = replace(
+        subject,
+        state=state,
+        statuses=tuple(
+            (epoch.number, doors.launcher.poll(epoch.submission.handle))
+            for epoch in state.open_epochs
+            if epoch.submission
+        ),
+        living=tuple(driver for driver in found if doors.launcher.poll(driver.handle).state in ALIVE),
+        attendance=read_attendance(doors.storage_for(state_root), state_root, subject.stream),
+    )
+    if spec is None or not facts.is_meant_to_run or facts.live_epochs or _is_of_another(facts, state):
+        return facts
+    return replace(facts, decision=doors.supervisor_of(spec).look().decision)
+
+
+def _is_of_another(facts: StreamFacts, state: LogState) -> bool:
+    return bool(state.stream) and state.stream != facts.stream
+
+
+def _with_task(facts: StreamFacts, doors: Doors, at: datetime) -> StreamFacts:
+    """Asked in one thread: a task of Airflow has a single line to its server."""
+    is_supervised = facts.declaration is Declaration.VALID and not facts.trouble and facts.is_meant_to_run
+    if doors.orchestrator is None or not is_supervised:
+        return facts
+    in_detail = not facts.is_attended(at)
+    return replace(facts, task=doors.orchestrator.task_of(facts.stream, in_detail=in_detail))
+
+
+def _is_stray(driver: FoundDriver, doors: Doors) -> bool:
+    """A driver of other settings is none of ours, unless its log is gone: then it should have halted by itself."""
+    try:
+        state = load_state(doors.storage_for(driver.control), driver.control)
+        return state.is_empty and doors.launcher.poll(driver.handle).state in ALIVE
+    except StreamOpsError:
+        return False
+
+
+def written_at(path: str) -> datetime | None:
+    """When a settings file was written last; None where that can't be told."""
+    try:
+        return datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
+    except OSError:
+        return None
+
+
+def _asked(ask: Callable[[], T], what: str, troubles: list[str]) -> T | None:
+    try:
+        return ask()
+    except StreamOpsError as error:
+        troubles.append(f"{what} can't be read: {error}")
+        return None
+
+
+def _read_all(
+    subjects: Sequence[StreamFacts], read: Callable[[StreamFacts], StreamFacts], *, patience: timedelta
+) -> tuple[StreamFacts, ...]:
+    """Each subject with its facts, in order; a slow or dead place neither holds the others up nor hides them.
+
+    Threads that hang in a dead file system are daemons, so that they can't keep the process alive.
+    """
+    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[int, StreamFacts]] = queue.SimpleQueue()
+    for number in range(len(subjects)):
+        waiting.put(number)
+
+    def work() -> None:
+        while True:
+            try:
+                number = waiting.get_nowait()
+            except queue.Empty:
+                return
+            done.put((number, _read(subjects[number], read)))
+
+    for _ in range(min(THREADS, len(subjects))):
+        threading.Thread(target=work, name="streamops-reconcile", daemon=True).start()
+    found: dict[int, StreamFacts] = {}
+    while len(found) < len(subjects):
+        try:
+            number, facts = done.get(timeout=patience.total_seconds())
+        except queue.Empty:
+            break
+        found[number] = facts
+    silence = f"no answer within {patience.total_seconds():.0f} s"
+    return tuple(found.get(number) or replace(subject, trouble=silence) for number, subject in enumerate(subjects))
+
+
+def _read(subject: StreamFacts, read: Callable[[StreamFacts], StreamFacts]) -> StreamFacts:
+    try:
+        return read(subject)
+    except StreamOpsError as error:
+        return replace(subject, trouble=str(error))
+    except Exception as error:
+        # Whatever is wrong with this one stream, the others are judged.
+        log.warning("stream=%s can't be read", subject.stream, exc_info=True)
+        return replace(subject, trouble=f"{type(error).__name__}: {error}")

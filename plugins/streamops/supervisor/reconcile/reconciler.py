@@ -1,0 +1,57 @@
+"""Look at all streams, judge, repair what is safe. The same for Airflow and for the command line."""
+
+from dataclasses import dataclass
+
+from streamops.control.records import Author
+from streamops.supervisor.reconcile.book import FindingBook, read_book, write_book
+from streamops.supervisor.reconcile.facts import Declared
+from streamops.supervisor.reconcile.finding import Finding, Severity, worst
+from streamops.supervisor.reconcile.look import Doors, fleet_facts
+from streamops.supervisor.reconcile.repair import Repairer
+from streamops.supervisor.reconcile.rules import reconcile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One comparison of all that is declared with all that is."""
+
+    streams: int
+    """How many were compared."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def severity(self) -> Severity:
+        """The worst that is left."""
+        return worst(self.findings)
+
+    def at(self, severity: Severity) -> tuple[Finding, ...]:
+        """Findings of this severity that are not repaired."""
+        return tuple(finding for finding in self.findings if finding.severity is severity and not finding.is_repaired)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconciler:
+    """Compares the streams of one settings file."""
+
+    declared: Declared
+    doors: Doors
+    author: Author
+
+    def run(self, *, act: bool) -> Report:
+        """Look and judge; with `act` repair what is safe, and keep book of what was found. Without it nothing changes."""
+        facts = fleet_facts(self.declared, self.doors)
+        storage = self.doors.storage_for(self.declared.state_root)
+        book = read_book(storage, self.declared.state_root)
+        findings = book.dated(reconcile(facts, facts.at))
+        if act:
+            repairer = Repairer(doors=self.doors, state_root=self.declared.state_root, author=self.author)
+            subjects = {(stream.stream, stream.checkpoint): stream for stream in facts.streams}
+            specs = {spec.name: spec for spec in self.declared.specs}
+            findings = tuple(
+                repairer.repaired(finding, subjects[finding.stream, finding.checkpoint], specs.get(finding.stream))
+                if finding.stream
+                else finding
+                for finding in findings
+            )
+            write_book(storage, self.declared.state_root, FindingBook.of(findings, facts.at))
+        return Report(streams=len(facts.streams), findings=findings)

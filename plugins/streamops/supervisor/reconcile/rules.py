@@ -1,0 +1,216 @@
+"""From facts to findings: one table, in order. Pure.
+
+A supervisor looks after one stream. The reconciler asks who looks after the supervisors, and finds what belongs to
+nobody: drivers that the log disowns, streams that no task watches.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from streamops.control.attendance import UNATTENDED_AFTER
+from streamops.supervisor.decision import Action
+from streamops.supervisor.reconcile.attendance import supervision
+from streamops.supervisor.reconcile.drivers import Fault, fault_of, named
+from streamops.supervisor.reconcile.facts import Declaration, FleetFacts, StreamFacts
+from streamops.supervisor.reconcile.finding import Finding, FindingKind, Remedy, Severity, finding_of
+
+NEW_STREAM_GRACE = timedelta(minutes=5)
+"""After a change of the settings: Airflow parses a DAG file every 30 s or less often, and then begins a run."""
+
+
+def reconcile(facts: FleetFacts, now: datetime) -> tuple[Finding, ...]:
+    """All findings, the worst first, then by stream."""
+    found = [_unread(trouble) for trouble in facts.troubles]
+    found += [_stray(facts)] if facts.strays else []
+    for stream in facts.streams:
+        found += _judge(stream, now, is_new=_is_new(stream, facts.settings_age))
+    return tuple(sorted(found, key=lambda finding: (-finding.severity, finding.stream, finding.kind)))
+
+
+def _judge(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[Finding]:
+    """The findings of one stream.
+
+    Nothing is said about a log that can't be read, nor by a stream about another one's. Then what endangers data,
+    whatever is declared: a second driver, and one that the log disowns. What remains depends on the declaration. A
+    standstill that waits for a person is told once: nobody need watch it, so nobody is missed there.
+    """
+    if facts.trouble:
+        yield finding_of(
+            facts,
+            FindingKind.UNREADABLE,
+            Severity.UNKNOWN,
+            evidence=facts.trouble,
+            meaning="what becomes of it can't be told from here",
+            repair=f"mend the cause, then `streamops status {facts.stream}`",
+        )
+        return
+    if _belongs_elsewhere(facts):
+        yield _blocked(facts, f"the control log of {facts.checkpoint} belongs to stream {facts.state.stream}")
+        return
+    yield from _second_drivers(facts, now)
+    if facts.declaration is Declaration.GONE:
+        yield from _left_settings(facts, now)
+    elif facts.declaration is Declaration.WRONG:
+        yield from _wrong_settings(facts, now)
+    elif facts.state.parked:
+        yield _parked(facts, facts.state.parked.reason)
+    elif facts.decision and facts.decision.action is Action.BLOCKED:
+        yield _blocked(facts, facts.decision.reason)
+    else:
+        yield from supervision(facts, now, is_new=is_new)
+
+
+# Drivers
+
+
+def _second_drivers(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
+    """Two live epochs are told at once and as one finding; a single driver that the log disowns as an orphan.
+
+    Never is the second a passing state: an epoch is submitted only when every older driver is proven gone. A single
+    superseded one may be, while its supervisor is at it.
+    """
+    disowned = tuple((driver, fault) for driver in facts.living if (fault := fault_of(driver, facts.state)))
+    killable = tuple(driver for driver, fault in disowned if fault.is_killable)
+    remedy = Remedy.KILL_ORPHANS if killable else Remedy.NONE
+    evidence = "; ".join(f"{named(driver)} {fault.value}" for driver, fault in disowned)
+    if len(facts.live_epochs) > 1:
+        epochs = ", ".join(map(str, facts.live_epochs))
+        yield finding_of(
+            facts,
+            FindingKind.TWO_LIVE_EPOCHS,
+            Severity.CRITICAL,
+            evidence=f"drivers of epochs {epochs} live" + (f": {evidence}" if evidence else ""),
+            meaning=f"two drivers on checkpoint {facts.checkpoint}: rows may be lost or doubled until one is gone",
+            repair="kill every driver but the newest epoch's, then compare source and sink from the older one's last batch",
+            remedy=remedy,
+            drivers=killable,
+        )
+    elif disowned and not _is_being_replaced(facts, now):
+        yield finding_of(
+            facts,
+            FindingKind.ORPHAN_DRIVER,
+            Severity.CRITICAL,
+            evidence=evidence,
+            meaning=f"a driver runs on checkpoint {facts.checkpoint} that may not, and nobody looks after it",
+            repair=_repair_of_orphans(facts, {fault for _, fault in disowned}),
+            remedy=remedy,
+            drivers=killable,
+        )
+
+
+def _is_being_replaced(facts: StreamFacts, now: datetime) -> bool:
+    """Whether a supervisor has claimed the next epoch a moment ago and is about to kill the driver before."""
+    newest = facts.newest
+    faults = {fault_of(driver, facts.state) for driver in facts.living}
+    if newest is None or not facts.is_attended(now) or faults != {Fault.SUPERSEDED}:
+        return False
+    return now - newest.claimed.at <= UNATTENDED_AFTER
+
+
+def _repair_of_orphans(facts: StreamFacts, faults: set[Fault]) -> str:
+    if all(fault.is_killable for fault in faults):
+        return "kill it: `streamops reconcile --act` does, after it has read the log again"
+    if Fault.NO_LOG in faults or Fault.AHEAD in faults:
+        return (
+            f"the log of {facts.checkpoint} was deleted or an older copy was put back: restore it; where that can't be"
+            f" done, kill the driver, then `streamops adopt {facts.stream} --reason …`"
+        )
+    return "find out who started it; kill it by hand when it is nobody's"
+
+
+def _stray(facts: FleetFacts) -> Finding:
+    return Finding(
+        kind=FindingKind.ORPHAN_DRIVER,
+        severity=Severity.WARNING,
+        stream="",
+        evidence="; ".join(f"{named(driver)} with {driver.control}, which holds no log" for driver in facts.strays),
+        meaning="a driver should have halted by itself when its control log went, and no stream of these settings owns it",
+        repair="find out whose it is; kill it by hand when it is nobody's",
+    )
+
+
+def _is_new(facts: StreamFacts, settings_age: timedelta | None) -> bool:
+    """Declared a moment ago and not begun: nobody can be expected there yet."""
+    is_recent = settings_age is not None and settings_age <= NEW_STREAM_GRACE
+    return is_recent and facts.attendance is None and facts.state.is_empty
+
+
+# Declarations
+
+
+def _left_settings(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
+    """It runs as it was declared once. One that has ended is nobody's business any more."""
+    if not facts.live_epochs and not facts.is_unseen:
+        return
+    is_attended = facts.is_attended(now)
+    severity = Severity.WARNING if is_attended else Severity.CRITICAL
+    runs = f"epoch {facts.live_epochs[-1]} runs" if facts.live_epochs else "its driver may run elsewhere"
+    yield finding_of(
+        facts,
+        FindingKind.LEFT_SETTINGS,
+        severity if facts.live_epochs else Severity.UNKNOWN,
+        evidence=f"no declaration names {facts.checkpoint} any more, and {runs}",
+        meaning="somebody still watches it, but will not go on"
+        if is_attended
+        else "nobody restarts, stops or watches it",
+        repair=f"declare it again; when it is to end, `streamops stop {facts.stream} --reason … --wait` before it leaves",
+    )
+
+
+def _wrong_settings(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
+    """A mistake in the settings must not disarm what runs: whoever watches it already goes on."""
+    was_started = facts.newest is not None
+    is_attended = facts.is_attended(now)
+    needs_eyes = was_started and (facts.is_meant_to_run or bool(facts.live_epochs))
+    if facts.live_epochs:
+        meaning = "it runs as it was declared before" + (
+            " and is watched" if is_attended else "; when it ends, nobody restarts it"
+        )
+    else:
+        meaning = "nobody can start it" if facts.is_meant_to_run else "it stands still, and could not be started"
+    yield finding_of(
+        facts,
+        FindingKind.WRONG_SETTINGS,
+        Severity.CRITICAL if needs_eyes and not is_attended else Severity.WARNING,
+        evidence="; ".join(facts.problems),
+        meaning=meaning,
+        repair="mend its declaration",
+    )
+
+
+def _belongs_elsewhere(facts: StreamFacts) -> bool:
+    owner = facts.state.stream
+    return facts.declaration is Declaration.VALID and bool(owner) and owner != facts.stream
+
+
+def _parked(facts: StreamFacts, reason: str) -> Finding:
+    return finding_of(
+        facts,
+        FindingKind.PARKED,
+        Severity.WARNING,
+        evidence=reason,
+        meaning="it stands still until a person releases it",
+        repair=f"mend the cause, then `streamops release {facts.stream} --reason …`",
+    )
+
+
+def _blocked(facts: StreamFacts, reason: str) -> Finding:
+    return finding_of(
+        facts,
+        FindingKind.BLOCKED,
+        Severity.WARNING,
+        evidence=reason,
+        meaning="it may not start on this checkpoint",
+        repair="do what the evidence says",
+    )
+
+
+def _unread(trouble: str) -> Finding:
+    return Finding(
+        kind=FindingKind.UNREADABLE,
+        severity=Severity.UNKNOWN,
+        stream="",
+        evidence=trouble,
+        meaning="what depends on it is missing from this report",
+        repair="mend the cause",
+    )

@@ -1,0 +1,439 @@
+"""The DAG of acts: its form, its three tasks as a worker runs them, and its trigger as the triggerer does."""
+
+import asyncio
+import importlib
+import json
+import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from airflow.sdk import BaseOperator
+from airflow.sdk.exceptions import AirflowFailException, ParamValidationError, TaskDeferred
+from airflow.serialization.serialized_objects import DagSerialization
+from airflow.triggers.base import BaseTrigger
+
+from streamops.airflow import act_trigger
+from streamops.airflow.act_trigger import ActTrigger
+from streamops.airflow.ops_dag import OPS_DAG, ActOperator, PlanActOperator, VerifyActOperator, ops_dag
+from streamops.control.log import ControlLog, LogReader
+from streamops.control.records import Parked
+from streamops.errors import StorageError
+from streamops.settings import load_settings
+from streamops.storage.local import LocalStorage
+from support.checkpoints import write_checkpoint
+from support.records import a_record
+from support.settings import a_declared_stream
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*cannot be called outside of the Task Runner")
+
+PATIENCE = 60
+
+
+@dataclass(frozen=True)
+class Run:
+    """As much of a DAG run as the tasks look at."""
+
+    dag_id: str = OPS_DAG
+    run_id: str = "manual__1"
+    triggering_user_name: str | None = "ana"
+    run_after: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class OnCall:
+    """Somebody fills in the form; the tasks then run slice by slice."""
+
+    def __init__(self, place) -> None:
+        self.place = place
+
+    def task(self, task_id: str):
+        return ops_dag(load_settings(self.place.config)).get_task(task_id)
+
+    def context(self, act: str, *, force: bool = False, reason: str = "new job", stream: str = "orders", **run):
+        params = {"stream": stream, "act": act, "reason": reason, "force": force}
+        return {"params": params, "dag_run": Run(**run)}
+
+    def plan(self, act: str, **form) -> None:
+        self.task("plan").execute(self.context(act, **form))
+
+    def act(self, act: str, **form) -> dict:
+        return self.task("act").execute(self.context(act, **form))
+
+    def verify(self, act: str, awaited: dict, **form) -> TaskDeferred:
+        """How the verifying task was deferred."""
+        task = self.task("verify")
+        task.awaited = awaited
+        with pytest.raises(TaskDeferred) as deferred:
+            task.execute(self.context(act, **form))
+        return deferred.value
+
+    def resume(self, act: str, **event):
+        return self.task("verify").resume(self.context(act), event)
+
+    @property
+    def records(self):
+        return LogReader(LocalStorage(), self.place.control).read()
+
+
+@pytest.fixture
+def on_call(place):
+    return OnCall(place)
+
+
+def park(place) -> None:
+    log = ControlLog(LocalStorage(), place.control)
+    log.append(a_record(Parked(), place.state.next_number, reason="six failures in a row"))
+
+
+# The form
+
+
+@pytest.fixture
+def dag(place):
+    return ops_dag(load_settings(place.config))
+
+
+def test_plan_comes_before_act_before_verify(dag):
+    tasks = dag.topological_sort()
+
+    assert [task.task_id for task in tasks] == ["plan", "act", "verify"]
+    assert [type(task) for task in tasks] == [PlanActOperator, ActOperator, VerifyActOperator]
+    assert tasks[2].upstream_task_ids == {"act"}
+
+
+def test_the_dag_runs_only_when_somebody_asks_and_is_not_paused(dag):
+    assert dag.schedule is None
+    assert dag.is_paused_upon_creation is False
+
+
+def test_the_form_offers_the_declared_streams_and_the_four_acts(place):
+    place.project.load(streams={name: a_declared_stream(name) for name in ("orders", "clicks")})
+
+    form = ops_dag(load_settings(place.config)).params
+
+    assert sorted(form.get_param("stream").schema["enum"]) == ["clicks", "orders"]
+    assert form.get_param("act").schema["enum"] == ["restart", "stop", "start", "release"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        pytest.param("reason", "", id="no reason"),
+        pytest.param("stream", "returns", id="a stream that is not declared"),
+        pytest.param("act", "rewind", id="an act for another place"),
+        pytest.param("force", "yes", id="a word for a switch"),
+    ],
+)
+def test_the_form_refuses_what_makes_no_sense(dag, field, value):
+    with pytest.raises(ParamValidationError):
+        dag.params.get_param(field).resolve(value)
+
+
+def test_without_streams_the_file_of_dags_is_whole_all_the_same(place):
+    place.project.load(streams={})
+    dag = ops_dag(load_settings(place.config))
+
+    back = DagSerialization.from_dict(DagSerialization.to_dict(dag))
+
+    assert back.task_ids == ["plan", "act", "verify"]
+    assert dag.params.get_param("stream").resolve("any") == "any"
+
+
+def test_the_dag_survives_the_way_through_the_database(dag):
+    back = DagSerialization.from_dict(DagSerialization.to_dict(dag))
+
+    assert back.params.get_param("stream").schema["enum"] == ["orders"]
+    assert back.get_task("verify").upstream_task_ids == {"act"}
+
+
+# Plan
+
+
+def test_the_plan_is_shown_and_changes_nothing(place, on_call, task_log):
+    place.start()
+    before = place.kinds
+
+    on_call.plan("restart")
+
+    assert "epoch 1 finishes its batch and stops" in task_log.text
+    assert "brings nothing new" in task_log.text
+    assert place.kinds == before
+
+
+@pytest.mark.parametrize(
+    ("act", "why"),
+    [
+        pytest.param("start", "nothing to do: it is meant to run already", id="it runs"),
+        pytest.param("release", "nothing to do: it is not parked", id="it is not parked"),
+    ],
+)
+def test_an_act_that_makes_no_sense_fails_at_once(place, on_call, act, why):
+    place.start()
+
+    with pytest.raises(AirflowFailException, match=why):
+        on_call.plan(act)
+
+
+def test_a_restart_of_a_stopped_stream_fails_with_the_hint(place, on_call):
+    place.person().stop("migration")
+
+    with pytest.raises(AirflowFailException, match="streamops start orders"):
+        on_call.plan("restart")
+
+
+def test_a_stream_that_left_the_settings_fails_with_its_name(on_call):
+    with pytest.raises(AirflowFailException, match="returns"):
+        on_call.plan("stop", stream="returns")
+
+
+def test_trouble_with_files_is_tried_again(place, on_call, monkeypatch):
+    """AirflowFailException would end the retries."""
+
+    def fail(*arguments, **options):
+        raise StorageError("disk on fire")
+
+    place.start()
+    monkeypatch.setattr(LocalStorage, "read", fail)
+
+    with pytest.raises(StorageError):
+        on_call.plan("restart")
+
+
+# Act
+
+
+def test_the_act_is_on_record_with_its_actor_its_reason_and_its_run(place, on_call):
+    place.start()
+
+    on_call.act("stop", reason="upgrade")
+
+    record = on_call.records[-1]
+    assert record.body.kind == "stop_requested"
+    assert record.by.actor == "person:ana@airflow"
+    assert record.reason == "upgrade [streamops_ops manual__1]"
+
+
+def test_a_run_that_nobody_triggered_by_name_is_its_own_actor(place, on_call):
+    place.start()
+
+    on_call.act("stop", triggering_user_name=None)
+
+    assert on_call.records[-1].by.actor == "airflow:streamops_ops/manual__1"
+
+
+def test_a_second_try_acts_no_second_time(place, on_call, task_log):
+    place.start()
+
+    first = on_call.act("restart")
+    again = on_call.act("restart")
+    on_call.plan("restart")
+
+    assert place.kinds.count("restart_requested") == 1
+    assert first == again == {"epoch": 2, "commit": -1}
+    assert "restart is on record already: record 2" in task_log.text
+
+
+def test_a_second_try_does_not_restart_the_new_driver(place, on_call):
+    """The worker died between the record and its answer, and the supervisor was quick."""
+    handle = place.start()
+    first = on_call.act("restart")
+    place.kill(handle)
+    place.start()
+    assert place.state.newest.number == 2
+
+    assert on_call.act("restart") == first
+    assert place.kinds.count("restart_requested") == 1
+
+
+def test_another_run_acts_anew(place, on_call):
+    place.start()
+    on_call.act("stop")
+    on_call.act("start", run_id="manual__2")
+
+    on_call.act("stop", run_id="manual__3")
+
+    assert place.kinds[-3:] == ["stop_requested", "start_requested", "stop_requested"]
+
+
+def test_force_is_for_stop_and_restart(place, on_call):
+    place.start()
+
+    on_call.act("restart", force=True)
+
+    assert on_call.records[-1].body.force
+
+
+def test_a_parked_stream_is_released(place, on_call):
+    place.kill(place.start())
+    place.supervisor().step()
+    park(place)
+
+    awaited = on_call.act("release")
+
+    assert place.state.parked is None
+    assert awaited == {"epoch": 2, "commit": -1}
+
+
+# Verify
+
+
+def test_verifying_takes_no_worker_slot_and_no_longer_than_an_act_may_take(place, on_call):
+    deferred = on_call.verify("restart", {"epoch": 2, "commit": 7})
+
+    trigger, left = deferred.trigger, datetime.fromisoformat(deferred.trigger.end_at) - datetime.now(UTC)
+    assert (trigger.stream, trigger.act, trigger.epoch, trigger.commit) == ("orders", "restart", 2, 7)
+    assert timedelta(minutes=7) < left < timedelta(minutes=9)
+    assert deferred.timeout is None
+
+
+def test_a_stop_is_verified_by_the_end_of_its_driver(on_call):
+    assert on_call.verify("stop", {}).trigger.act == "stop"
+
+
+def test_a_release_from_which_no_start_follows_needs_no_verifying(on_call):
+    assert on_call.task("verify").execute(on_call.context("release")) is None
+
+
+def test_the_first_batch_is_reported(on_call, task_log):
+    event = {"stage": "done", "evidence": "epoch 2 has committed batch 5", "epoch": 2, "batch": 5}
+
+    assert on_call.resume("restart", **event) == event
+    assert "epoch 2 has committed batch 5" in task_log.text
+
+
+@pytest.mark.parametrize(
+    ("stage", "why"),
+    [
+        pytest.param("failed", "restart orders did not come about: parked", id="it can't come"),
+        pytest.param("pending", "restart orders has not come about in time: parked", id="it took too long"),
+    ],
+)
+def test_what_did_not_come_about_fails_with_what_was_seen(on_call, stage, why):
+    with pytest.raises(AirflowFailException, match=why):
+        on_call.resume("restart", stage=stage, evidence="parked", epoch=None, batch=None)
+
+
+# The trigger
+
+
+def rebuilt(trigger: ActTrigger) -> ActTrigger:
+    path, arguments = trigger.serialize()
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)(**json.loads(json.dumps(arguments)))
+
+
+def a_trigger(place, act: str = "restart", *, seconds: float = PATIENCE, **changes) -> ActTrigger:
+    end_at = (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat()
+    arguments = {"stream": "orders", "config": place.config, "end_at": end_at, "interval_seconds": 0.02}
+    return rebuilt(ActTrigger(act=act, **{**arguments, "quiet_seconds": 0, **changes}))
+
+
+def the_event(trigger: ActTrigger) -> dict:
+    async def run():
+        async with asyncio.timeout(PATIENCE):
+            return [event.payload async for event in trigger.run()]
+
+    (event,) = asyncio.run(run())
+    return event
+
+
+def test_the_arguments_are_scalars_and_those_of_another_release_are_accepted(place):
+    trigger = a_trigger(place, epoch=3, commit=4, quiet_seconds=5)
+    _, arguments = trigger.serialize()
+
+    assert vars(rebuilt(trigger)) == vars(trigger)
+    assert all(isinstance(value, str | int | float) for value in arguments.values())
+    assert ActTrigger(stream="o", config="c", act="stop", colour="blue").act == "stop"
+
+
+def test_the_first_batch_of_the_new_driver_wakes_the_task(place, on_call):
+    place.kill(place.start())
+    place.supervisor().settle()
+    write_checkpoint(LocalStorage(), place.spec.checkpoint, planned=[0], committed=[0])
+
+    event = the_event(a_trigger(place, epoch=2))
+
+    assert event == {"stage": "done", "evidence": "epoch 2 has committed batch 0", "epoch": 2, "batch": 0}
+
+
+def test_the_end_of_a_stopped_driver_wakes_the_task(place):
+    handle = place.start()
+    place.person().stop("upgrade")
+    place.kill(handle)
+
+    assert the_event(a_trigger(place, "stop"))["stage"] == "done"
+
+
+def test_a_parked_stream_wakes_the_task_at_once(place):
+    place.kill(place.start())
+    place.supervisor().step()
+    park(place)
+
+    event = the_event(a_trigger(place, epoch=2))
+
+    assert event["stage"] == "failed"
+    assert "parked: six failures in a row" in event["evidence"]
+
+
+def test_waiting_is_bounded_and_ends_with_what_was_seen(place):
+    place.start()
+
+    event = the_event(a_trigger(place, epoch=2, seconds=0))
+
+    assert event["stage"] == "pending"
+    assert "epoch 1 is starting" in event["evidence"]
+
+
+@pytest.mark.parametrize("end_at", ["", "tomorrow"])
+def test_a_trigger_without_an_end_that_makes_sense_does_not_wait_for_ever(place, end_at):
+    place.start()
+
+    assert the_event(a_trigger(place, epoch=2, end_at=end_at))["stage"] == "pending"
+
+
+def test_settings_that_are_gone_are_waited_out_and_told(place):
+    place.project.file.unlink()
+
+    event = the_event(a_trigger(place, epoch=2, seconds=0.3))
+
+    assert event["stage"] == "pending"
+    assert "streams.yaml" in event["evidence"]
+
+
+def test_a_place_that_never_answers_ends_in_time(place, monkeypatch):
+    monkeypatch.setattr(act_trigger, "LOOK_TIMEOUT_SECONDS", 0.05)
+
+    go_on = threading.Event()
+
+    class Hanging(ActTrigger):
+        def _build(self):
+            go_on.wait(PATIENCE)
+            return super()._build()
+
+    try:
+        event = the_event(Hanging(**a_trigger(place, epoch=2, seconds=0.3).serialize()[1]))
+    finally:
+        go_on.set()
+    assert "no answer for" in event["evidence"]
+
+
+def test_nothing_fires_in_the_first_seconds(place):
+    """Issues 72716 and 71580 of apache/airflow."""
+    assert ActTrigger(stream="o", config="c", act="stop").quiet_seconds == 15.0
+
+    async def run():
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        events = [event async for event in a_trigger(place, "stop", seconds=0, quiet_seconds=0.3).run()]
+        return events, loop.time() - begun
+
+    place.person().stop("upgrade")
+    events, took = asyncio.run(run())
+    assert len(events) == 1
+    assert took >= 0.3
+
+
+def test_neither_task_nor_trigger_stops_a_stream_when_it_is_killed():
+    assert ActTrigger.on_kill is BaseTrigger.on_kill
+    assert ActTrigger.cleanup is BaseTrigger.cleanup
+    assert {task.on_kill for task in (PlanActOperator, ActOperator, VerifyActOperator)} == {BaseOperator.on_kill}
