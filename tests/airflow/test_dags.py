@@ -10,6 +10,8 @@ from airflow.serialization.serialized_objects import DagSerialization
 
 from streamops.airflow.dag_factory import CONFIG_ERRORS_DAG, build_dags
 from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
+from streamops.airflow.ops_dag import OPS_DAG
+from streamops.airflow.reconcile_dag import RECONCILE_DAG
 from streamops.errors import SettingsError
 from support.settings import a_declared_stream, a_project
 
@@ -49,6 +51,9 @@ def asked_for(monkeypatch):
     return lambda dag_id: monkeypatch.setenv(_AIRFLOW_PARSING_CONTEXT_DAG_ID, dag_id)
 
 
+FLEET = [RECONCILE_DAG, OPS_DAG]
+
+
 def ids(config: Path) -> list[str]:
     return [dag.dag_id for dag in build_dags(str(config))]
 
@@ -63,7 +68,7 @@ def with_a_bad_stream(project):
 
 def test_the_shipped_dags_import_without_errors(shipped):
     assert shipped.import_errors == {}
-    assert set(shipped.dags) == {ORDERS}
+    assert set(shipped.dags) == {ORDERS, RECONCILE_DAG, OPS_DAG}
 
 
 def test_a_stream_is_released_before_it_is_supervised(orders):
@@ -106,13 +111,13 @@ def test_the_dag_survives_the_way_through_the_database(orders):
 
 
 def test_every_stream_gets_a_dag_of_its_own(project):
-    assert sorted(ids(project.file)) == ["stream__clicks", "stream__orders"]
+    assert ids(project.file) == ["stream__clicks", "stream__orders", *FLEET]
 
 
 def test_a_bad_stream_leaves_the_others_and_shows_itself(project):
     with_a_bad_stream(project)
 
-    orders, errors = build_dags(str(project.file))
+    orders, errors, *_ = build_dags(str(project.file))
 
     assert orders.dag_id == "stream__orders"
     assert errors.dag_id == CONFIG_ERRORS_DAG
@@ -123,7 +128,7 @@ def test_a_bad_stream_leaves_the_others_and_shows_itself(project):
 
 def test_the_dag_of_problems_fails_with_the_problems(project):
     with_a_bad_stream(project)
-    *_, errors = build_dags(str(project.file))
+    _, errors, *_ = build_dags(str(project.file))
 
     with pytest.raises(AirflowFailException, match=r"jobs/gone\.py"):
         errors.get_task("report").python_callable()
@@ -131,7 +136,7 @@ def test_the_dag_of_problems_fails_with_the_problems(project):
 
 def test_the_dag_of_problems_survives_the_way_through_the_database(project):
     with_a_bad_stream(project)
-    *_, errors = build_dags(str(project.file))
+    _, errors, *_ = build_dags(str(project.file))
 
     back = DagSerialization.from_dict(DagSerialization.to_dict(errors))
 
@@ -172,7 +177,7 @@ def test_when_every_stream_is_wrong_their_problems_are_all_that_is_shown(project
     bad = {name: a_declared_stream(name, job=f"jobs/{name}_gone.py") for name in ("orders", "clicks")}
     project.load(streams=bad)
 
-    (errors,) = build_dags(str(project.file))
+    errors, *_ = build_dags(str(project.file))
 
     assert errors.dag_id == CONFIG_ERRORS_DAG
     assert "orders_gone.py" in errors.doc_md

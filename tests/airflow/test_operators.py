@@ -48,7 +48,7 @@ class Task:
         return deferral(self.supervise.resume, {}, {"wake": wake, "reason": "epoch 1 has ended", "end_at": "", **event})
 
     def _task(self, task_id: str):
-        (dag,) = build_dags(self._place.config)
+        dag, *_ = build_dags(self._place.config)
         return dag.get_task(task_id)
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from streamops.airflow.act_desk import build_desk
+from streamops.airflow.one_look import OneLook
 from streamops.supervisor.act_plan import Act
 from streamops.supervisor.act_progress import ActProgress, AwaitedStart, Stage
 from streamops.supervisor.desk import Desk
@@ -49,7 +50,7 @@ class ActTrigger(BaseTrigger):
         self.end_at = end_at
         self.quiet_seconds = quiet_seconds
         self.interval_seconds = interval_seconds
-        self._pending: asyncio.Future[Any] | None = None
+        self._looks = OneLook(_POOL)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         arguments = {
@@ -102,19 +103,7 @@ class ActTrigger(BaseTrigger):
         return lambda: desk.progress(Act(self.act), awaited)
 
     async def _in_pool(self, work: Callable[[], T]) -> T:
-        """The work's answer; TimeoutError when it does not come in time, and then the next call waits for the same work.
-
-        So a hung file system costs one thread, and two looks never share a supervisor.
-        """
-        if self._pending is None:
-            self._pending = asyncio.get_running_loop().run_in_executor(_POOL, work)
-        pending = self._pending
-        done, _ = await asyncio.wait({pending}, timeout=LOOK_TIMEOUT_SECONDS)
-        if not done:
-            raise TimeoutError(f"no answer for {LOOK_TIMEOUT_SECONDS:.0f} s")
-        self._pending = None
-        answer: T = pending.result()
-        return answer
+        return await self._looks.take(work, limit_seconds=LOOK_TIMEOUT_SECONDS)
 
 
 def _is_past(text: str) -> bool:

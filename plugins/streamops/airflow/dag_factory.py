@@ -1,6 +1,6 @@
-"""DAGs from the settings: one for each live stream, and one that shows what is wrong with the rest."""
+"""DAGs from the settings: one for each live stream, one that shows what is wrong with the rest, and those of the fleet."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from airflow.sdk import DAG, get_parsing_context, task
@@ -8,6 +8,8 @@ from airflow.sdk.exceptions import AirflowFailException
 from airflow.utils.types import DagRunType
 
 from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
+from streamops.airflow.ops_dag import OPS_DAG, ops_dag
+from streamops.airflow.reconcile_dag import RECONCILE_DAG, reconcile_dag
 from streamops.errors import SettingsError
 from streamops.settings import Settings, SettingsProblem, load_settings
 from streamops.spec import StreamSpec
@@ -38,6 +40,15 @@ def build_dags(config: str) -> Iterator[DAG]:
             yield _stream_dag(spec, settings)
     if settings.errors and wanted in (None, CONFIG_ERRORS_DAG):
         yield _config_errors_dag(settings.errors)
+    if not settings.streams and not settings.errors:
+        return
+    for dag_id, build in _FLEET_DAGS.items():
+        if wanted in (None, dag_id):
+            yield build(settings)
+
+
+_FLEET_DAGS: dict[str, Callable[[Settings], DAG]] = {RECONCILE_DAG: reconcile_dag, OPS_DAG: ops_dag}
+"""What looks after all streams, or serves for any of them; there as soon as anything is declared."""
 
 
 def _stream_dag(spec: StreamSpec, settings: Settings) -> DAG:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from streamops.airflow.one_look import OneLook
 from streamops.airflow.wiring import build_supervisor
 from streamops.supervisor import Action, Look, Supervisor
 
@@ -64,7 +65,7 @@ class StreamTrigger(BaseTrigger):
         self.end_at = end_at
         self.quiet_seconds = quiet_seconds
         self.interval_seconds = interval_seconds
-        self._pending: asyncio.Future[Any] | None = None
+        self._looks = OneLook(_POOL)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         arguments = {
@@ -109,7 +110,7 @@ class StreamTrigger(BaseTrigger):
                 if supervisor and look and look.decision.action not in _QUIET.get(self.wake_for, _QUIET["act"]):
                     return self._event(look, supervisor)
                 is_second_look_due = self.wake_for == "act" and loop.time() >= attention_from
-                if supervisor and look and look.decision.needs_attention and is_second_look_due:
+                if supervisor and look and is_second_look_due and _needs_other_eyes(look):
                     return self._event(look, supervisor)
                 if end_at and datetime.now(UTC) >= end_at:
                     return {"wake": "end-of-run", "reason": "the run has lasted its time", "end_at": self.end_at}
@@ -119,19 +120,7 @@ class StreamTrigger(BaseTrigger):
         return build_supervisor(self.stream, self.config, actor="airflow:trigger", may_submit=False)
 
     async def _in_pool(self, work: Callable[[], T]) -> T:
-        """The work's answer; TimeoutError when it does not come in time, and then the next call waits for the same work.
-
-        So a hung file system costs one thread a stream, and two looks never share a supervisor.
-        """
-        if self._pending is None:
-            self._pending = asyncio.get_running_loop().run_in_executor(_POOL, work)
-        pending = self._pending
-        done, _ = await asyncio.wait({pending}, timeout=LOOK_TIMEOUT_SECONDS)
-        if not done:
-            raise TimeoutError(f"no answer for {LOOK_TIMEOUT_SECONDS:.0f} s")
-        self._pending = None
-        answer: T = pending.result()
-        return answer
+        return await self._looks.take(work, limit_seconds=LOOK_TIMEOUT_SECONDS)
 
     def _event(self, look: Look, supervisor: Supervisor) -> dict[str, str]:
         decision = look.decision
@@ -141,6 +130,11 @@ class StreamTrigger(BaseTrigger):
             "end_at": self.end_at,
             "memory": supervisor.hand_over(),
         }
+
+
+def _needs_other_eyes(look: Look) -> bool:
+    """A driver that can't be seen from here; one that is seen and gets nowhere looks the same from everywhere."""
+    return look.decision.needs_attention and look.decision.action is Action.WAIT
 
 
 def _look_and_sign(supervisor: Supervisor) -> Look:

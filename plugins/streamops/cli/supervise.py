@@ -53,7 +53,8 @@ def supervise(
                 supervision.run()
             return
         are_settled = supervision.run_once()
-        found = statuses_of(supervision.specs, session.look, patience=session.wiring.patience)
+        around, patience = session.surroundings, session.wiring.patience
+        found = statuses_of(supervision.specs, session.look, around=around, patience=patience)
         output(as_json=as_json).statuses(found, supervision.problems)
         raise typer.Exit(1 if not are_settled else 2 if supervision.problems else 0)
 

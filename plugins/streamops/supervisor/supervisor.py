@@ -109,9 +109,9 @@ class Supervisor:
         `on_act` is told of each act after it was done. A kill is given a moment to take effect; a driver that does not
         go is left for the next call.
         """
-        self.attend()
         for _ in range(MAX_STEPS):
             look = self.look()
+            self.attend()  # Whoever can't look does not look after the stream.
             if look.decision.action in RESTING:
                 return look.decision
             self.act(look)
