@@ -71,6 +71,8 @@ class RestartAdvice:
     at: datetime
     reason: str
     budget_left: int
+    in_a_row: int = 0
+    """Failures without a committed batch, and without a driver that lived long, up to now."""
     waits_for: Remedy | None = None
     """WAIT_FOR_SOURCE or WAIT_FOR_SINK where a start makes no sense before it answers."""
 
@@ -95,7 +97,7 @@ def advise_restart(
     row = list(takewhile(lambda failure: not _is_fruitful(failure, policy), reversed(failures)))
     newest, remedy = failures[-1], policy.remedy_for(failures[-1])
     if reason := _why_park(newest, remedy, row, recent=recent, policy=policy):
-        return RestartAdvice(timing=RestartTiming.PARK, at=now, reason=reason, budget_left=0)
+        return RestartAdvice(timing=RestartTiming.PARK, at=now, reason=reason, budget_left=0, in_a_row=len(row))
     begin = newest.at if newest.at <= now else latest
     at = begin + _delay(newest, remedy, len(row), policy)
     return RestartAdvice(
@@ -103,6 +105,7 @@ def advise_restart(
         at=at,
         reason=_why_then(newest, len(row)),
         budget_left=policy.budget_per_hour - recent,
+        in_a_row=len(row),
         waits_for=remedy if remedy in (Remedy.WAIT_FOR_SOURCE, Remedy.WAIT_FOR_SINK) else None,
     )
 

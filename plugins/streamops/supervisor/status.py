@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from itertools import takewhile
 
 from streamops.control.drivers import DriverPhase
 from streamops.control.fold import Desire, Epoch, Failure, LogState
@@ -168,7 +167,7 @@ def _with_failures(status: StreamStatus, state: LogState, spec: StreamSpec, *, n
         status,
         failures_last_hour=_failures_last_hour(state.failures, now),
         budget_left=advice.budget_left,
-        failures_in_row=_failures_in_row(state.failures, spec),
+        failures_in_row=advice.in_a_row,
         restart_advice=advice.reason if newest else "",
         remedy=str(spec.restart.remedy_for(newest)) if newest else "",
         last_end=_last_end(state.newest),
@@ -257,12 +256,6 @@ def _failures_last_hour(failures: Sequence[Failure], now: datetime) -> int:
 def _was_never_begun(phase: Phase, around: Surroundings | None) -> bool:
     """A new declaration that no supervisor has come across yet is news, not an alarm."""
     return phase is Phase.NEW and around is not None and around.attendance is None
-
-
-def _failures_in_row(failures: Sequence[Failure], spec: StreamSpec) -> int:
-    """The row that the restart policy counts (`restart.policy`)."""
-    fruitless = takewhile(lambda f: not f.has_progressed and f.ran < spec.restart.forgive_after, reversed(failures))
-    return sum(1 for _ in fruitless)
 
 
 def _last_end(newest: Epoch | None) -> str:
