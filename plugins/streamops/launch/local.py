@@ -23,7 +23,6 @@ from streamops.launch.processes import (
     HostIdentity,
     live_group,
     live_process,
-    pids_with_argument,
     processes_with_argument,
     read_stat,
     reap,
@@ -66,7 +65,7 @@ class LocalLauncher:
 
     def find(self, token: str) -> tuple[DriverHandle, ...]:
         host = this_host()
-        groups = sorted({stat.group for pid in pids_with_argument(token) if (stat := read_stat(pid))})
+        groups = sorted({stat.group for stat, _ in processes_with_argument(token)})
         # Of a group whose leader is gone only the number is left; no process started at tick 0, so it is never signalled
         # as a leader.
         leaders = [(group, stat.start_ticks if (stat := read_stat(group)) else 0) for group in groups]

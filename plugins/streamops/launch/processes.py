@@ -93,10 +93,15 @@ def live_group(group: int) -> tuple[ProcessStat, ...]:
     return tuple(stat for stat in _all_processes() if stat.group == group and stat.is_alive)
 
 
-def pids_with_argument(argument: str) -> tuple[int, ...]:
-    """Living processes that were started with exactly this argument."""
+def processes_with_argument(argument: str) -> tuple[tuple[ProcessStat, tuple[str, ...]], ...]:
+    """Living processes that were started with exactly this argument, each with all its arguments."""
     wanted = argument.encode()
-    return tuple(stat.pid for stat in _all_processes() if stat.is_alive and wanted in _arguments(stat.pid))
+    found = ((stat, _arguments(stat.pid)) for stat in _all_processes() if stat.is_alive)
+    return tuple(
+        (stat, tuple(part.decode(errors="replace") for part in arguments))
+        for stat, arguments in found
+        if wanted in arguments
+    )
 
 
 def send_signal(pid: int, *, start_ticks: int, signal_number: signal.Signals) -> bool:
@@ -119,17 +124,6 @@ def send_signal(pid: int, *, start_ticks: int, signal_number: signal.Signals) ->
     finally:
         os.close(pidfd)
     return True
-
-
-def processes_with_argument(argument: str) -> tuple[tuple[ProcessStat, tuple[str, ...]], ...]:
-    """Living processes that were started with exactly this argument, each with all its arguments."""
-    wanted = argument.encode()
-    found = ((stat, _arguments(stat.pid)) for stat in _all_processes() if stat.is_alive)
-    return tuple(
-        (stat, tuple(part.decode(errors="replace") for part in arguments))
-        for stat, arguments in found
-        if wanted in arguments
-    )
 
 
 def reap(pid: int) -> int | None:

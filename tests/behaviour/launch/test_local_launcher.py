@@ -480,3 +480,25 @@ def test_a_driver_in_a_container_of_this_host_is_none_of_ours(place):
 
     # What stays outside is `unshare` itself, which waits for its child and carries the same arguments.
     assert [driver.handle.process.partition(":")[0] for driver in found] == [str(process.pid)]
+
+
+@pytest.mark.parametrize(
+    ("script", "exit_code"),
+    [
+        pytest.param("echo started; exit 0\n", 0, id="well"),
+        pytest.param("echo started; exit 3\n", 3, id="with an error"),
+        pytest.param("echo started; kill -9 $$\n", -9, id="killed"),
+    ],
+)
+def test_the_parent_of_an_ended_driver_knows_its_exit_code(place, script, exit_code):
+    handle = place.submit(script)
+    assert eventually(lambda: place.launcher.poll(handle).state is DriverState.ENDED)
+
+    assert place.launcher.poll(handle).exit_code == exit_code
+
+
+def test_another_process_knows_no_exit_code(place):
+    handle = place.submit(SHORT)
+    assert eventually(lambda: place.launcher.poll(handle).state is DriverState.ENDED)
+
+    assert LocalLauncher().poll(handle).exit_code is None
