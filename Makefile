@@ -7,7 +7,7 @@ FAST_TESTS := $(wildcard tests/unit tests/behaviour tests/test_*.py)
 SLOW_TESTS := $(wildcard tests/airflow tests/spark tests/e2e)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test demo chaos chaos-stock chaos-airflow lint types layers check lock sandbox-up sandbox-down clean
+.PHONY: help setup test demo chaos chaos-model chaos-stock chaos-airflow lint types layers check lock sandbox-up sandbox-down clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,10 @@ CHAOS = $(PYTHON) -m streamops.sandbox.chaos $(if $(RESET),--reset)
 chaos: CYCLES ?= 20
 chaos: setup ## strike three real streams CYCLES times (default 20), count lost and doubled rows (RESET=1 CHAOS_ARGS=…)
 	$(CHAOS) rounds --cycles $(CYCLES) $(CHAOS_ARGS)
+
+chaos-model: setup ## draw SCHEDULES (default 10000) schedules of the model: crashes and delays between any two steps (SEED=…)
+	$(PYTHON) -m pytest -q --hypothesis-profile=chaos $(if $(SEED),--hypothesis-seed=$(SEED)) \
+		tests/behaviour/supervisor/test_model.py
 
 # Half an hour: Airflow waits five minutes for a silent task and five before each retry. A further run adds to its figures.
 chaos-stock: CYCLES ?= 1

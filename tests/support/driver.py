@@ -3,12 +3,15 @@
 It takes one small step at a time, so that a test can put anything between any two of them.
 """
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from itertools import count
 from uuid import UUID, uuid5
 
 from streamops.checkpoint import read_checkpoint
+from streamops.clock import Clock
 from streamops.control.assignment import Assignment, assignment_of
 from streamops.control.drivers import DriverPhase, ExitRecord
 from streamops.control.follow import Standing
@@ -20,8 +23,7 @@ from streamops.spark.lease import DriverIdentity, Lease
 from streamops.spark.report import DriverReport
 from streamops.spark.watchdog import Watchdog
 from streamops.storage import Storage, join
-from support.checkpoints import QUERY_ID, commit, metadata, offsets
-from support.clock import FakeClock
+from support.checkpoints import HEADER, QUERY_ID, commit, metadata
 from support.launcher import FakeDriver
 from support.storage import InterruptibleStorage
 
@@ -38,7 +40,7 @@ class SimulatedDriver:
         request: SubmitRequest,
         *,
         storage: Storage,
-        clock: FakeClock,
+        clock: Clock,
         on_batch: Callable[["SimulatedDriver", int], None],
         on_end: Callable[[FakeDriver], None],
     ) -> None:
@@ -47,6 +49,8 @@ class SimulatedDriver:
         self.epoch = int(arguments["--epoch"])
         self.hangs = False
         """Whether its beat thread stands still; the watchdog does not hang with it."""
+        self.is_paused = False
+        """Whether every thread of it stands still, as after SIGSTOP; the watchdog's too."""
         self.batches: list[int] = []
         self.tick: Callable[[str], None] = lambda _: None
         """Called around each call of its storage."""
@@ -74,12 +78,27 @@ class SimulatedDriver:
 
     @property
     def may_write(self) -> bool:
-        """Whether nothing keeps it from starting a batch: it lives, has looked at the log, and saw its claim hold."""
-        return self.is_alive and self._assignment is not None and self._standing.holds_claim
+        """Whether nothing keeps it from starting a batch: it lives, has looked at the log, and saw its claim hold.
+
+        One that was paused and is overdue is killed by its watchdog before it gets to anything else.
+        """
+        if not self.is_alive or self._watchdog is None or self._watchdog.is_overdue():
+            return False
+        return self._standing.holds_claim
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has looked at the log and found its claim; its watchdog watches from then on."""
+        return self._watchdog is not None
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether it can take a step at all."""
+        return self.is_alive and not self.is_paused
 
     def beat(self) -> None:
         """What the beat thread does every few seconds; the very first time, what main does before the query."""
-        if not self.is_alive or self.hangs:
+        if not self.is_moving or self.hangs:
             return
         if self._assignment is None:
             self._begin()
@@ -99,7 +118,7 @@ class SimulatedDriver:
 
     def work(self) -> None:
         """One step of the query: plan a batch, commit it, or stop because it was asked."""
-        if not self.may_write:
+        if not self.may_write or self.is_paused:
             return
         if self._standing.stop:
             self.leave(Outcome.STOPPED, self._standing.stop)
@@ -111,8 +130,13 @@ class SimulatedDriver:
 
     def watch(self) -> None:
         """The watchdog's tick."""
-        if self.is_alive and self._watchdog and self._watchdog.is_overdue():
+        if self.is_moving and self._watchdog and self._watchdog.is_overdue():
             self._on_end(self.process)
+
+    def resume(self) -> None:
+        """Go on after a pause. The watchdog comes first: it ticks twice a second, a batch is planned every ten."""
+        self.is_paused = False
+        self.watch()
 
     def leave(self, outcome: Outcome, text: str = "") -> None:
         """Write the exit record and end."""
@@ -163,4 +187,10 @@ class SimulatedDriver:
         self._on_batch(self, batch)
         self.batches.append(batch)
         if not facts.has_pending_batch:
-            self._storage.write(join(checkpoint, "offsets", str(batch)), offsets())
+            self._storage.write(join(checkpoint, "offsets", str(batch)), planned(self._clock.now()))
+
+
+def planned(at: datetime) -> bytes:
+    """An entry of the offset log that bears the moment at which it was planned, as Spark's do."""
+    header = HEADER | {"batchTimestampMs": int(at.timestamp() * 1000)}
+    return f'v1\n{json.dumps(header)}\n{{"orders":{{"0":23,"1":40}}}}'.encode()

@@ -99,3 +99,35 @@ class InterruptibleStorage:
         self._tick(f"before delete {address}")
         self._inner.delete(address)
         self._tick(f"after delete {address}")
+
+
+class LateStorage:
+    """Chosen writes fail for their caller and take effect when the test lets them land: a request that was under way
+    for longer than anybody waits.
+    """
+
+    def __init__(self, inner: Storage, late: list[Callable[[], None]], *, is_late: Callable[[], bool]) -> None:
+        self._inner = inner
+        self._late = late
+        self._is_late = is_late
+
+    def list(self, directory: str, *, after: str = "") -> tuple[str, ...]:
+        return self._inner.list(directory, after=after)
+
+    def read(self, address: str, *, limit: int = DEFAULT_READ_LIMIT) -> bytes:
+        return self._inner.read(address, limit=limit)
+
+    def write(self, address: str, content: bytes) -> None:
+        self._do(lambda: self._inner.write(address, content), address)
+
+    def create(self, address: str, content: bytes) -> None:
+        self._do(lambda: self._inner.create(address, content), address)
+
+    def delete(self, address: str) -> None:
+        self._do(lambda: self._inner.delete(address), address)
+
+    def _do(self, request: Callable[[], None], address: str) -> None:
+        if not self._is_late():
+            return request()
+        self._late.append(request)
+        raise StorageError(f"{address}: no answer in time")

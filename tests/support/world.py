@@ -1,4 +1,4 @@
-"""One stream, its drivers and any number of supervisors, in one process and on one clock."""
+"""One stream, its drivers and any number of supervisors, in one process; time passes for all of them alike."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,28 +11,42 @@ from streamops.control.records import Author, DriverHandle, Record
 from streamops.control.snapshot import load_state
 from streamops.errors import LaunchError, StreamOpsError
 from streamops.launch import DriverState, DriverStatus, FoundDriver, SubmitRequest
+from streamops.restart import Remedy
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.storage.memory import MemoryStorage
 from streamops.supervisor import Decision, Supervisor
+from streamops.supervisor.probes import Reachability
 from streamops.supervisor.requests import Requests
 from support.clock import FakeClock
 from support.driver import SimulatedDriver
 from support.launcher import FakeDriver, FakeLauncher
+from support.model_hosts import Hosts
 from support.specs import PERSON, a_stream, seconds
 
 BEAT = seconds(5)
+CLUSTER = "cluster"
+"""Where a manager runs the drivers."""
 
 
 class World:
     """Builds the parts and lets time pass; every double writer and every second submit of a token is an error at once."""
 
-    def __init__(self, state_root: Path, *, spec: StreamSpec | None = None) -> None:
+    def __init__(self, state_root: Path, *, spec: StreamSpec | None = None, is_managed: bool = False) -> None:
         self.spec = spec or a_stream()
         self.storage: Storage = MemoryStorage()
+        self.storage_on: Callable[[str], Storage] = lambda host: self.storage
+        """The storage as a driver on a host reaches it."""
         self.clock = FakeClock()
+        self.hosts = Hosts(self.clock)
+        self.is_managed = is_managed
+        """Whether a manager runs the drivers, which every host can ask, instead of each host its own."""
         self.processes = FakeLauncher()
+        self.words: dict[str, DriverState] = {}
+        """What the place says of a process, where that is not what is so."""
+        self.are_source_and_sink_down = False
         self.drivers: list[SimulatedDriver] = []
+        self.on_start: Callable[[SimulatedDriver], None] = lambda driver: None
         self.writes: list[tuple[int, int]] = []
         """Epoch and batch of every batch that was begun."""
         self.state_root = f"file://{state_root}"
@@ -51,14 +65,15 @@ class World:
             spec or self.spec,
             storage=storage or self.storage,
             launcher=HostLauncher(self, host, tick),
-            clock=self.clock,
+            clock=self.hosts[host].clock,
             state_root=state_root or self.state_root,
             author=Author(actor="supervise", host=host, pid=11),
+            prober=WorldProber(self),
         )
 
-    def person(self) -> Requests:
+    def person(self, *, storage: Storage | None = None) -> Requests:
         """Somebody at a terminal."""
-        return Requests(self.spec, storage=self.storage, clock=self.clock, author=PERSON)
+        return Requests(self.spec, storage=storage or self.storage, clock=self.hosts[PERSON.host].clock, author=PERSON)
 
     @property
     def control(self) -> str:
@@ -88,22 +103,28 @@ class World:
         driver = SimulatedDriver(
             process,
             request,
-            storage=self.storage,
-            clock=self.clock,
+            storage=self.storage_on(process.handle.host),
+            clock=self.hosts[process.handle.host].clock,
             on_batch=self._begin_batch,
             on_end=self.processes.end,
         )
         older = [other.epoch for other in self.drivers if other.epoch < driver.epoch and other.may_write]
         assert not older, f"epoch {driver.epoch} was submitted while epoch {older} may still write"
         self.drivers.append(driver)
+        self.on_start(driver)
 
     def kill(self, driver: SimulatedDriver) -> None:
         """Out of memory, a person's kill -9, power."""
         self.processes.end(driver.process)
 
+    def misreport(self, driver: SimulatedDriver, state: DriverState) -> None:
+        """The place says something of the driver that is not so."""
+        self.words[driver.process.handle.process] = state
+
     def drive(self) -> None:
         """Every driver beats and gets on with its query."""
         for driver in self.alive:
+            driver.watch()
             driver.beat()
             driver.work()
 
@@ -137,11 +158,24 @@ class World:
     def _begin_batch(self, driver: SimulatedDriver, batch: int) -> None:
         others = [other.epoch for other in self.drivers if other is not driver and other.may_write]
         assert not others, f"epoch {driver.epoch} begins batch {batch} while epoch {others} may write too"
+        newer = [epoch for epoch, _ in self.writes if epoch > driver.epoch]
+        assert not newer, f"epoch {driver.epoch} begins batch {batch} after epoch {newer[-1]} began one"
         self.writes.append((driver.epoch, batch))
 
 
+class WorldProber:
+    """Knows whether source and sink answer."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def probe(self, remedy: Remedy, spec: StreamSpec) -> Reachability:
+        is_up = not self._world.are_source_and_sink_down
+        return Reachability(target=str(remedy), is_reachable=is_up, evidence="up" if is_up else "down")
+
+
 class HostLauncher:
-    """A launcher of one host: it sees and signals the drivers of its own host only."""
+    """A launcher as one host has it: it sees and signals its own drivers, or every driver of the manager."""
 
     def __init__(self, world: World, host: str, tick: Callable[[str], None]) -> None:
         self._world = world
@@ -149,40 +183,60 @@ class HostLauncher:
         self._tick = tick
 
     def submit(self, request: SubmitRequest) -> DriverHandle:
-        self._tick("before submit")
+        self._ask("before submit")
         processes = self._world.processes
         assert all(driver.token != request.token for driver in processes.drivers), f"{request.token} submitted twice"
         if processes.submit_error:
             raise processes.submit_error
-        process = processes.add(request.token, host=self._host, log=request.log, request=request)
+        process = processes.add(request.token, host=self._place, log=request.log, request=request)
         self._world.start(process, request)
         self._tick("after submit")
         return process.handle
 
     def find(self, token: str) -> tuple[DriverHandle, ...]:
-        self._tick("before find")
-        return tuple(handle for handle in self._world.processes.find(token) if handle.host == self._host)
+        self._ask("before find")
+        return tuple(handle for handle in self._world.processes.find(token) if self._sees(handle))
 
     def living(self) -> tuple[FoundDriver, ...]:
-        self._tick("before living")
-        return tuple(driver for driver in self._world.processes.living() if driver.handle.host == self._host)
+        self._ask("before living")
+        return tuple(driver for driver in self._world.processes.living() if self._sees(driver.handle))
 
     def poll(self, handle: DriverHandle) -> DriverStatus:
-        self._tick("before poll")
-        if handle.host != self._host:
+        self._ask("before poll")
+        if handle.host != self._place:
             return DriverStatus(state=DriverState.UNKNOWN, evidence=f"it was started on {handle.host}")
-        return self._world.processes.poll(handle)
+        if word := self._world.words.get(handle.process):
+            return DriverStatus(state=word, evidence=f"driver {handle.process} is {word}, they say")
+        status = self._world.processes.poll(handle)
+        if self._world.is_managed and status.state is DriverState.ENDED:
+            return DriverStatus(state=DriverState.GONE, evidence=status.evidence)
+        return status
 
     def stop(self, handle: DriverHandle) -> None:
+        self._ask("before stop")
         self._refuse_elsewhere(handle)
         self._world.processes.stop(handle)
+        self._tick("after stop")
 
     def kill(self, handle: DriverHandle) -> None:
-        self._tick("before kill")
+        self._ask("before kill")
         self._refuse_elsewhere(handle)
         self._world.processes.kill(handle)
         self._tick("after kill")
 
+    @property
+    def _place(self) -> str:
+        return CLUSTER if self._world.is_managed else self._host
+
+    def _ask(self, moment: str) -> None:
+        self._tick(moment)
+        if self._world.hosts[self._host].is_cut_off:
+            raise LaunchError(f"drivers can't be asked for from {self._host}")
+
+    def _sees(self, handle: DriverHandle) -> bool:
+        """One that is said to be gone is not found either."""
+        return handle.host == self._place and handle.process not in self._world.words
+
     def _refuse_elsewhere(self, handle: DriverHandle) -> None:
-        if handle.host != self._host:
+        if handle.host != self._place:
             raise LaunchError(f"{handle.process} runs on {handle.host}, not on {self._host}")

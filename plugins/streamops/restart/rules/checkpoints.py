@@ -1,0 +1,178 @@
+"""The checkpoint: another writer, files that are damaged, a job that no longer fits it."""
+
+import re
+
+from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.restart.rules.rule import Rule
+
+WRITERS = (
+    Rule(
+        id="two-drivers",
+        failure_class=FailureClass.CONCURRENT_WRITER,
+        words=(
+            "[CONCURRENT_STREAM_LOG_UPDATE]",
+            "[CONCURRENT_QUERY]",
+            "Multiple streaming queries are concurrently using",
+            "Concurrent update to the commit log",
+            "SparkConcurrentModificationException",
+            "as another query with same id is already active",
+        ),
+        source="Spark 2 to 4.2, SPARK-26425, SPARK-43542; also when commits are ahead of offsets (facts/checkpoint.md 7)",
+    ),
+    Rule(
+        id="one-query-twice",
+        failure_class=FailureClass.CONCURRENT_WRITER,
+        words=("[DELTA_CONCURRENT_TRANSACTION]", "ConcurrentTransactionException", "ProducerFencedException"),
+        source="Delta 4.4, Kafka 3.9: the same application id in two transactions",
+    ),
+)
+
+TRANSIENT_STATE = (
+    Rule(
+        id="state-held-by-another-task",
+        failure_class=FailureClass.TRANSIENT,
+        words=(
+            "[CANNOT_LOAD_STATE_STORE.UNRELEASED_THREAD_ERROR]",
+            "RocksDB instance could not be acquired by",
+            "[STATE_STORE_OPERATION_OUT_OF_ORDER]",
+            "[STATE_STORE_INVALID_STAMP]",
+            "[STATE_STORE_UNEXPECTED_EMPTY_FILE_IN_ROCKSDB_ZIP]",
+            "[CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT]",
+            "[STATE_STORE_BASE_CHECKPOINT_ID_MISMATCH]",
+        ),
+        source="Spark 3.5 to 4.2, SPARK-42794; facts/checkpoint.md 15",
+    ),
+)
+
+INCOMPATIBLE = (
+    Rule(
+        id="no-source-in-offsets",
+        failure_class=FailureClass.CORRUPT_CHECKPOINT,
+        words=("There are [0] sources in the checkpoint offsets",),
+        source="Spark 4.2: an entry whose lines are missing (facts/checkpoint.md 6, P8c)",
+    ),
+    Rule(
+        id="other-sources",
+        failure_class=FailureClass.STATE_INCOMPATIBLE,
+        pattern=re.compile(r"There are \[\d+\] sources in the checkpoint offsets"),
+        words=("All sources should be named at this point", "Wrong basePath"),
+        source="Spark 4.2; facts/checkpoint.md 6 P16, 9; faults.md B16, B26",
+    ),
+    Rule(
+        id="other-spark",
+        failure_class=FailureClass.STATE_INCOMPATIBLE,
+        words=("[INVALID_LOG_VERSION.", "UnsupportedLogVersion"),
+        source="Spark 3.5 to 4.2, SPARK-19721; faults.md B15",
+    ),
+    Rule(
+        id="other-state",
+        failure_class=FailureClass.STATE_INCOMPATIBLE,
+        words=(
+            "[STREAMING_STATEFUL_OPERATOR_",
+            "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE]",
+            "[STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE]",
+            "StateSchemaNotCompatible",
+            "[STATE_STORE_INVALID_CONFIG_AFTER_RESTART]",
+            "[STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE]",
+            "[STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION]",
+            "[STATE_STORE_VALUE_SCHEMA_EVOLUTION_THRESHOLD_EXCEEDED]",
+            "[STATE_STORE_STATE_SCHEMA_FILES_THRESHOLD_EXCEEDED]",
+            "[STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE]",
+            "[STREAM_STREAM_JOIN_INCOMPATIBLE_STATE_STORE_CONFIGS]",
+        ),
+        source="Spark 3.5 to 4.2, SPARK-27237; facts/checkpoint.md 9, 15",
+    ),
+    Rule(
+        id="other-query",
+        failure_class=FailureClass.STATE_INCOMPATIBLE,
+        words=(
+            "[STREAMING_QUERY_EVOLUTION_ERROR.",
+            "[STREAMING_UNFINISHED_REPARTITION_DETECTED]",
+            "[STATE_REPARTITION_",
+        ),
+        source="Spark 4.2; facts/checkpoint.md 9, 15",
+    ),
+)
+
+DAMAGED = (
+    Rule(
+        id="torn-log",
+        failure_class=FailureClass.CORRUPT_CHECKPOINT,
+        words=(
+            "Incomplete log file",
+            "[MALFORMED_LOG_FILE]",
+            "failed to read correct log version",
+            "next on empty iterator",
+            "WatermarkTracker.currentWatermark()",
+            "JsonEOFException",
+            "No content to map due to end-of-input",
+        ),
+        source="Spark 4.2; facts/checkpoint.md 6, P7, P8, P11b, P15b",
+    ),
+    Rule(
+        id="hole-in-log",
+        failure_class=FailureClass.CORRUPT_CHECKPOINT,
+        pattern=re.compile(r"batch \d+ (?:doesn't exist|not found in offset log)"),
+        words=("exist (startId:", "compactInterval:"),
+        source="Spark 4.2, SPARK-38033, SPARK-26629; facts/checkpoint.md 6, P4, P12, P18; also async tracking switched off",
+    ),
+    Rule(
+        id="source-log-gone",
+        failure_class=FailureClass.CORRUPT_CHECKPOINT,
+        pattern=re.compile(r"/sources/\d+/\S{1,300} does not exist"),
+        source="faults.md B10, qubole/kinesis-sql#57",
+    ),
+    Rule(
+        id="half-deleted",
+        failure_class=FailureClass.CORRUPT_CHECKPOINT,
+        words=(
+            "[STREAMING_CHECKPOINT_MISSING_METADATA_FILE]",
+            "[STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY]",
+            "Invalid UUID string",
+        ),
+        source="Spark 4.2, SPARK-55058; facts/checkpoint.md 6, P11",
+    ),
+    Rule(
+        id="bare-assertion",
+        failure_class=FailureClass.CORRUPT_CHECKPOINT,
+        has_progressed=False,
+        words=("java.lang.AssertionError: assertion failed\n",),
+        source="Spark 4.2, offsets gone while commits are there: facts/checkpoint.md 6, P16b",
+    ),
+    Rule(
+        id="state-file-gone",
+        failure_class=FailureClass.CORRUPT_CHECKPOINT,
+        own_remedy=Remedy.RETRY_FEW,
+        words=(
+            "[CANNOT_LOAD_STATE_STORE.CANNOT_READ_",
+            "[CANNOT_LOAD_STATE_STORE.AUTO_SNAPSHOT_REPAIR_FAILED]",
+            "[CANNOT_LOAD_STATE_STORE.CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT]",
+            "[CANNOT_LOAD_STATE_STORE.UNEXPECTED_FILE_SIZE]",
+            "[CANNOT_LOAD_STATE_STORE.INVALID_CHECKPOINT_LINEAGE]",
+            "[CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED]",
+            "[STATE_STORE_ROW_CHECKSUM_VERIFICATION_FAILED]",
+            "Error reading delta file",
+            "Error reading snapshot file",
+            "Error reading streaming state file",
+            "Mismatch in unique ID on table file",
+            "Sst file size mismatch",
+        ),
+        source="Spark 3.5 to 4.2, RocksDB, SPARK-51717; facts/checkpoint.md 10.4: once more, it may be the object store",
+    ),
+)
+
+UNREADABLE_STATE = (
+    Rule(
+        id="state-unreadable",
+        failure_class=FailureClass.CORRUPT_CHECKPOINT,
+        own_remedy=Remedy.RETRY_FEW,
+        words=("[CANNOT_LOAD_STATE_STORE.", "Stream is corrupted"),
+        source="Spark 4.2; facts/checkpoint.md 10.4",
+    ),
+    Rule(
+        id="end-of-file",
+        failure_class=FailureClass.CORRUPT_CHECKPOINT,
+        words=("java.io.EOFException",),
+        source="Spark 4.2, an emptied schema file of the state: facts/checkpoint.md 10.4",
+    ),
+)

@@ -1,0 +1,61 @@
+"""All rules in the order in which they are asked. The first that holds answers.
+
+Within a stage the loudest voice is heard out first (see `reading`), so a warning decides nothing while an error does.
+The order of the stages, and in the second of the groups, is knowledge:
+
+1. What the supervisor recorded, and exit codes that say all, need no text.
+2. Causes come before wrappers: STREAM_FAILED, FOREACH_BATCH_USER_FUNCTION_ERROR, TASK_WRITE_FAILED and "Job aborted" are
+   in most texts and say nothing.
+   - Memory and disk: once they are gone, anything may fail in any words.
+   - A second writer, before credentials and storage: on object stores the loser sees an error of the store.
+   - Lost data, before the source that is unavailable: the error is retried first, and time-outs pile up around it.
+   - State that another task holds, or that can't be read, before the checkpoint's damage: the classes are nested alike.
+   - What no longer fits, before damage: "There are [2] sources" names both.
+   - Columns, before conflicts and code: a changed column also is an AnalysisException.
+   - Credentials, before everything unavailable: a refused login ends in a time-out as well.
+   - The cluster, then losses that a restart heals, then sink, source and storage. The sink first: whatever is refused
+     below the user's function is the sink's. Storage last, since nearly every stack ends in Hadoop's classes.
+   - State that can't be read for reasons not named, after storage and credentials, which may be the reason.
+   - Code last: its words are general ("IllegalArgumentException") and stand around many of the others.
+3. Signals, after causes: a text may tell why somebody killed the driver.
+4. Wrappers, and last the plain fact of the end.
+"""
+
+from streamops.restart.rules.access import CREDENTIALS
+from streamops.restart.rules.checkpoints import DAMAGED, INCOMPATIBLE, TRANSIENT_STATE, UNREADABLE_STATE, WRITERS
+from streamops.restart.rules.code import PLAN, PYTHON, SQL_STATES
+from streamops.restart.rules.data import CONFLICTS, LOSS, SCHEMA
+from streamops.restart.rules.endings import DECIDED, FALLBACKS, SIGNALS, WRAPPERS
+from streamops.restart.rules.network import SINK, SOURCE, STORAGE, TRANSIENT
+from streamops.restart.rules.resources import CAPACITY, DISK, LOST_EXECUTORS, MEMORY
+from streamops.restart.rules.rule import Rule, rules_by_stage
+
+CAUSES = (
+    *MEMORY,
+    *DISK,
+    *WRITERS,
+    *LOSS,
+    *TRANSIENT_STATE,
+    *INCOMPATIBLE,
+    *DAMAGED,
+    *SCHEMA,
+    *CONFLICTS,
+    *CREDENTIALS,
+    *CAPACITY,
+    *TRANSIENT,
+    *LOST_EXECUTORS,
+    *SINK,
+    *SOURCE,
+    *STORAGE,
+    *UNREADABLE_STATE,
+    *PLAN,
+    *PYTHON,
+    *SQL_STATES,
+)
+
+STAGES = (DECIDED, CAUSES, SIGNALS, WRAPPERS, FALLBACKS)
+
+
+def rules() -> tuple[Rule, ...]:
+    """The whole table, in order."""
+    return rules_by_stage(STAGES)

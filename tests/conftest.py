@@ -1,0 +1,26 @@
+"""Profiles of hypothesis, and figures that tests report at the end of a run."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# The same examples each time: a build that fails does so for everybody. `--hypothesis-profile=chaos` looks for new ones.
+settings.register_profile("streamops", deadline=None, derandomize=True, stateful_step_count=30)
+settings.register_profile(
+    "chaos",
+    deadline=None,
+    max_examples=int(os.environ.get("SCHEDULES", "10000")),
+    stateful_step_count=40,
+    suppress_health_check=list(HealthCheck),
+    print_blob=True,
+)
+settings.load_profile("streamops")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """What tests counted: `record_property("figure", "same-host: 40 schedules")`."""
+    reports = [report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, ())]
+    figures = [value for report in reports for name, value in report.user_properties if name == "figure"]
+    if figures:
+        terminalreporter.section("figures")
+        terminalreporter.write("".join(f"{figure}\n" for figure in figures))

@@ -1,0 +1,141 @@
+"""What must be true of a control log and of the drivers beside it, whatever happened. Each says why on failing."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from streamops.control.fold import FAILURES, LogState, fold
+from streamops.control.records import (
+    Adopted,
+    Claimed,
+    DriverEnded,
+    MaintenanceBegun,
+    MaintenanceEnded,
+    Outcome,
+    Parked,
+    Record,
+    Released,
+    RestartRequested,
+    StartRequested,
+    StopRequested,
+    Submitted,
+)
+from streamops.restart import RestartPolicy
+from support.driver import SimulatedDriver
+
+HOUR = timedelta(hours=1)
+
+
+def assert_log_is_sound(records: Sequence[Record]) -> None:
+    """All of them. Adoptions aside, which begin anew."""
+    assert fold(records).contradictions == 0
+    assert_epochs_are_dense_and_submitted_once(records)
+    assert_nothing_starts_during_a_standstill(records)
+    assert_a_submitted_driver_is_never_passed_over(records)
+    assert_starts_go_on_where_the_log_left(records)
+    assert_unsafe_is_accepted_for_one_start(records)
+    assert_nobody_stops_unasked(records)
+
+
+def assert_epochs_are_dense_and_submitted_once(records: Sequence[Record]) -> None:
+    claims = [record.body for record in records if isinstance(record.body, Claimed)]
+    submits = Counter(record.body.epoch for record in records if isinstance(record.body, Submitted))
+    first = claims[0].epoch if claims else 1
+    assert [claim.epoch for claim in claims] == list(range(first, first + len(claims)))
+    assert len({claim.token for claim in claims}) == len(claims)
+    assert not [epoch for epoch, count in submits.items() if count > 1]
+
+
+def assert_nothing_starts_during_a_standstill(records: Sequence[Record]) -> None:
+    """A stop, a maintenance, a parking: none of them is overtaken by a claim or a submit."""
+    standstill: dict[str, int] = {}
+    for record in records:
+        match record.body:
+            case StopRequested():
+                standstill["stop"] = record.number
+            case StartRequested():
+                standstill.pop("stop", None)
+            case MaintenanceBegun():
+                standstill["maintenance"] = record.number
+            case MaintenanceEnded():
+                standstill.pop("maintenance", None)
+            case Parked():
+                standstill["parked"] = record.number
+            case Released() | Adopted():
+                standstill.pop("parked", None)
+            case Claimed() | Submitted():
+                assert not standstill, f"{record.body.kind} {record.body.epoch} at {record.number} during {standstill}"
+
+
+def assert_a_submitted_driver_is_never_passed_over(records: Sequence[Record]) -> None:
+    """A claim comes after the proven end of the driver before it, unless nobody has put its submit on record."""
+    state = LogState()
+    for record in records:
+        newest = state.newest
+        if isinstance(record.body, Claimed) and newest:
+            assert not (newest.is_open and newest.submission), f"epoch {record.body.epoch} passed a driver over"
+        state = fold((record,), state)
+
+
+def assert_starts_go_on_where_the_log_left(records: Sequence[Record]) -> None:
+    """Nobody else has moved the checkpoint since our last driver, or a person has accepted that."""
+    state = LogState()
+    for record in records:
+        body, known = record.body, state.position
+        if isinstance(body, Claimed) and known and not state.open_epochs and not body.accepts_unsafe:
+            assert (body.position.offset, body.position.commit) == (known.offset, known.commit)
+        state = fold((record,), state)
+
+
+def assert_unsafe_is_accepted_for_one_start(records: Sequence[Record]) -> None:
+    """A person's word counts for the start that follows it, and was given while nothing ran."""
+    accepted, state = False, LogState()
+    for record in records:
+        match record.body:
+            case Released():
+                accepted = record.body.accepts_unsafe
+                running = [epoch.number for epoch in state.open_epochs if epoch.submission]
+                assert not (accepted and running), f"{record.number} accepts an unsafe start while {running} may run"
+            case Claimed():
+                assert record.body.accepts_unsafe == accepted
+                accepted = False
+            case Submitted():
+                accepted = False
+        state = fold((record,), state)
+
+
+def assert_nobody_stops_unasked(records: Sequence[Record]) -> None:
+    """A request is obeyed by the drivers that it was meant for, and by none that came after it."""
+    claims = {record.body.epoch: record.number for record in records if isinstance(record.body, Claimed)}
+    for record in records:
+        if not isinstance(record.body, DriverEnded) or record.body.outcome is not Outcome.STOPPED:
+            continue
+        behind = records[claims[record.body.epoch] : record.number]
+        asked = [one for one in behind if isinstance(one.body, StopRequested | RestartRequested | MaintenanceBegun)]
+        assert asked, f"epoch {record.body.epoch} stopped, and nobody had asked it to"
+
+
+def assert_an_end_on_record_is_one(state: LogState, drivers: Iterable[SimulatedDriver]) -> None:
+    """No driver may write whose end the log holds."""
+    open_epochs = {epoch.number for epoch in state.open_epochs}
+    writers = [driver.epoch for driver in drivers if driver.may_write]
+    assert set(writers) <= open_epochs, f"epochs {writers} may write, open are {open_epochs}"
+
+
+def assert_policy_allows_a_start(records: Sequence[Record], policy: RestartPolicy, *, now: timedelta) -> None:
+    """At a submit: the failures since the last release are within budget and thrash limit. Counted anew, not asked for."""
+    failures: list[Record] = []
+    claimed_at: dict[int, int] = {}
+    fruitless = 0
+    for record in records:
+        match record.body:
+            case Released():
+                failures, fruitless = [], 0
+            case Claimed():
+                claimed_at[record.body.epoch] = record.body.position.commit
+            case DriverEnded() if record.body.outcome in FAILURES:
+                failures.append(record)
+                fruitless = 0 if record.body.position.commit > claimed_at[record.body.epoch] else fruitless + 1
+    recent = [record for record in failures if now - timedelta(seconds=record.at.timestamp()) < HOUR]
+    assert len(recent) <= policy.budget_per_hour, f"started after {len(recent)} failures within an hour"
+    assert fruitless <= policy.thrash_limit, f"started after {fruitless} failures in a row without a committed batch"

@@ -1,0 +1,74 @@
+"""A broker for the recorder: started when first asked for, with the sandbox's settings and, if wanted, some more."""
+
+import base64
+import os
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from streamops.sandbox.kafka import LOG4J_PROPERTIES, server_properties
+from streamops.sandbox.ports import free_port
+from support.provoke.sanitise import PROJECT
+
+START_SECONDS = 60
+
+
+class Broker:
+    """One KRaft broker of `.jars/broker`; `security` is added to its settings."""
+
+    def __init__(self, folder: Path, *, security: str = "", module: str = "") -> None:
+        self._folder = folder
+        self._port, self._controller, self._secured = _three_ports()
+        self._process: subprocess.Popen[bytes] | None = None
+        text = server_properties(port=self._port, controller_port=self._controller, data=folder / "data")
+        if security:
+            text = "".join(line + "\n" for line in text.splitlines() if not line.startswith(_REPLACED))
+            text += security.format(plain=self._port, port=self._secured, controller=self._controller, module=module)
+        self._is_secured = bool(security)
+        self._text = text
+
+    def bootstrap(self) -> str:
+        """Its address, or both addresses of one with security, the open one first."""
+        if self._process is None:
+            self._start()
+        open_one = f"127.0.0.1:{self._port}"
+        return f"{open_one},127.0.0.1:{self._secured}" if self._is_secured else open_one
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(30)
+
+    def _start(self) -> None:
+        self._folder.mkdir(parents=True)
+        properties = self._folder / "server.properties"
+        properties.write_text(self._text)
+        log4j = self._folder / "log4j2.properties"
+        log4j.write_text(LOG4J_PROPERTIES)
+        java = ["java", "-cp", f"{PROJECT}/.jars/broker/*", "-Xmx512m", f"-Dlog4j2.configurationFile={log4j}"]
+        cluster = base64.urlsafe_b64encode(os.urandom(16)).rstrip(b"=").decode()
+        tool = [*java, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "--config", str(properties)]
+        subprocess.run(tool, check=True, capture_output=True)
+        with (self._folder / "log").open("wb") as log:
+            self._process = subprocess.Popen([*java, "kafka.Kafka", str(properties)], stdout=log, stderr=log)
+        deadline = time.monotonic() + START_SECONDS
+        while not _answers(self._port):
+            if time.monotonic() > deadline or self._process.poll() is not None:
+                raise AssertionError((self._folder / "log").read_text()[-3000:])
+            time.sleep(0.2)
+
+
+_REPLACED = ("listeners=", "advertised.listeners=", "listener.security.protocol.map=")
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as client:
+        client.settimeout(1)
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _three_ports() -> tuple[int, int, int]:
+    first = free_port()
+    second = free_port(taken=frozenset({first}))
+    return first, second, free_port(taken=frozenset({first, second}))
