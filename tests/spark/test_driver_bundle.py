@@ -60,6 +60,7 @@ def test_the_zip_holds_no_more_than_a_driver_needs(bundle):
         "streamops",
         "streamops.clock",
         "streamops.control",
+        "streamops.progress",
         "streamops.errors",
         "streamops.spark",
         "streamops.storage",
