@@ -217,7 +217,7 @@ def _submitted(state: LogState, body: Submitted, note: Note) -> LogState | None:
     newest = state.newest
     if newest is None or newest.number != body.epoch or newest.submission or not newest.is_open:
         return None
-    return replace(state, newest=replace(newest, submission=body, submitted=note))
+    return replace(state, newest=replace(newest, submission=body, submitted=note), accepts_unsafe=False)
 
 
 def _kill_begun(state: LogState, body: KillBegun, note: Note) -> LogState | None:
@@ -246,7 +246,13 @@ def _driver_ended(state: LogState, body: DriverEnded, note: Note) -> LogState | 
         )
         failures = (*failures, failure)[-MAX_FAILURES_KEPT:]
     changed = _with_epoch(state, body.epoch, lambda _: ended)
-    return replace(changed, failures=failures, position=body.position)
+    return replace(changed, failures=failures, position=_never_back(state.position, body.position))
+
+
+def _never_back(known: Position | None, found: Position) -> Position:
+    """A checkpoint that was put back is still behind what the log has seen; only a claim or an adoption settles that."""
+    is_behind = known and found.query_id in ("", known.query_id) and found.offset < known.offset
+    return known if known and is_behind else found
 
 
 def _with_epoch(state: LogState, number: int, change: Callable[[Epoch], Epoch]) -> LogState:

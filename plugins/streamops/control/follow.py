@@ -10,6 +10,7 @@ from streamops.control import codec
 from streamops.control.layout import record_address
 from streamops.control.records import (
     Claimed,
+    DriverEnded,
     MaintenanceBegun,
     MaintenanceEnded,
     Record,
@@ -97,6 +98,10 @@ def _after(standing: Standing, record: Record, *, epoch: int) -> Standing:
         case Claimed():
             return replace(
                 standing, lost=f"epoch {record.body.epoch} was claimed by {record.by.actor}: {record.reason}"
+            )
+        case DriverEnded() if record.body.epoch == epoch:
+            return replace(
+                standing, lost=f"the end of epoch {epoch} is on record, by {record.by.actor}: {record.reason}"
             )
         case StopRequested():
             return replace(standing, asked=f"{record.by.actor}: {record.reason}")

@@ -144,9 +144,10 @@ class Actor:
         if decision.outcome is None:
             raise AssertionError("an end without an outcome was decided")
         epochs = {epoch.number: epoch for epoch in observation.state.open_epochs}
-        self._append(
-            driver_end(decision, epochs[decision.epoch], position=self._observer.position()), decision, observation
-        )
+        # A driver that never was has moved nothing: what is found now may be a stranger's, and must not pass for known.
+        known = observation.state.position if decision.outcome is Outcome.NEVER_STARTED else None
+        end = driver_end(decision, epochs[decision.epoch], position=known or self._observer.position())
+        self._append(end, decision, observation)
 
     def _park(self, decision: Decision, observation: Observation) -> None:
         self._append(Parked(), decision, observation)

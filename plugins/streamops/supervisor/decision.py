@@ -51,6 +51,8 @@ class Decision:
     exit_code: int | None = None
     last_sign_at: datetime | None = None
     """The last thing that an ended driver wrote, by its own clock."""
+    last_batch: int = -1
+    """The newest batch in what an ended driver wrote."""
     until: datetime | None = None
     """When a wait ends by itself."""
     needs_attention: bool = False

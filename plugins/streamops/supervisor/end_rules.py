@@ -21,6 +21,7 @@ def record_end(
         outcome=_outcome(facts, exit_record, superseded=superseded, asked=asked),
         exit=exit_record,
         last_sign_at=_last_sign(facts),
+        last_batch=max((trace.heartbeat.batch for trace in facts.traces if trace.heartbeat), default=-1),
         exit_code=facts.status.exit_code if facts.status else None,
     )
 

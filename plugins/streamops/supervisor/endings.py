@@ -1,5 +1,7 @@
 """What is put on record when a driver has ended: how, why by class, and what its log said last."""
 
+from dataclasses import replace
+
 from streamops.control.fold import Epoch
 from streamops.control.records import DriverEnded, Outcome, Position
 from streamops.errors import StorageError
@@ -32,6 +34,8 @@ def driver_end(decision: Decision, epoch: Epoch, *, position: Position) -> Drive
         has_progressed=position.commit > epoch.claim.position.commit,
     )
     judged = classify(ending)
+    # A checkpoint that was put back meanwhile is behind what its driver has told.
+    position = replace(position, offset=max(position.offset, decision.last_batch))
     return DriverEnded(
         epoch=decision.epoch,
         outcome=decision.outcome,

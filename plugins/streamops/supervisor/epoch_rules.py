@@ -9,7 +9,15 @@ from streamops.spec import StreamSpec, TriggerKind
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.end_rules import record_end
 from streamops.supervisor.observe import EpochFacts, Observation
-from streamops.supervisor.start_rules import decide_start, maintenance, policy, stopped, worst_plan
+from streamops.supervisor.start_rules import (
+    decide_start,
+    foreign_writer,
+    maintenance,
+    parked,
+    policy,
+    stopped,
+    worst_plan,
+)
 
 
 def decide_older_epoch(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
@@ -65,7 +73,7 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
     sees the request, which lies behind its claim.
     """
     number = facts.epoch.number
-    held_back = stopped(observation, spec) or maintenance(observation, spec)
+    held_back = parked(observation, spec) or stopped(observation, spec) or maintenance(observation, spec)
     if held_back and facts.epoch.claim.token in mine:
         return record_end(facts, f"not submitted, {held_back.reason}")
     if held_back and facts.found:
@@ -76,6 +84,8 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
     if held_back:
         return held_back
     if facts.epoch.claim.token in mine:
+        if stranger := foreign_writer(observation, spec):
+            return record_end(facts, f"not submitted, {stranger.reason}")
         # Judged once more: an older driver may have planned a batch between the claim and its end.
         plan = worst_plan(observation)
         if not (spec.sink.guarantee.accepts(plan.safety) or facts.epoch.claim.accepts_unsafe):

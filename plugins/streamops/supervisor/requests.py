@@ -3,6 +3,7 @@
 import getpass
 import os
 import socket
+from collections.abc import Callable
 from datetime import timedelta
 
 from streamops.clock import Clock
@@ -97,14 +98,10 @@ class Requests:
     def release(self, reason: str, *, accepts_unsafe: bool = False) -> Record | None:
         """Un-park the stream and forget its failures; None when it is not parked and nothing is to be accepted."""
         state = self.state()
-        if state.parked is None and not accepts_unsafe:
+        if state.parked is None and (state.accepts_unsafe or not accepts_unsafe):
             return None
-        if accepts_unsafe and state.open_epochs:
-            raise ControlLogError(
-                f"stream {self._spec.name}: epoch {state.open_epochs[-1].number} may run; an unsafe start is accepted only"
-                " for the very next start, so stop the stream first"
-            )
-        return self._append(Released(accepts_unsafe=accepts_unsafe), reason)
+        refuse = self._refuse_to_accept if accepts_unsafe else None
+        return self._append(Released(accepts_unsafe=accepts_unsafe), reason, refuse=refuse)
 
     def confirm_dead(self, epoch: int, reason: str) -> Record:
         """A person's word that the driver of an epoch is gone, where no launcher can tell. ControlLogError otherwise."""
@@ -133,6 +130,15 @@ class Requests:
             )
         return self._append(Adopted(stream=self._spec.name, position=after, epochs_seen=seen), reason)
 
+    def _refuse_to_accept(self, state: LogState) -> None:
+        """A claim that was left behind while the stream is parked is no driver: nobody submits it any more."""
+        running = [epoch.number for epoch in state.open_epochs if epoch.submission or not state.parked]
+        if running:
+            raise ControlLogError(
+                f"stream {self._spec.name}: epoch {running[-1]} may run; an unsafe start is accepted only"
+                " for the very next start, so stop the stream first"
+            )
+
     def _refuse_needless_adoption(self, position: Position, epochs_seen: int) -> None:
         state = self.state()
         if epochs_seen >= state.next_epoch:
@@ -154,10 +160,22 @@ class Requests:
     def _beats(self, epoch: int) -> tuple[DriverTraces, ...]:
         return read_traces(self._storage, self._log.control, epoch)
 
-    def _append(self, body: Body, reason: str) -> Record:
-        """A request holds whatever else was recorded meanwhile, so it moves on to the next free number."""
+    def _append(self, body: Body, reason: str, *, refuse: Callable[[LogState], None] | None = None) -> Record:
+        """A request holds whatever else was recorded meanwhile, so it moves on to the next free number.
+
+        What it rests on is checked on the very state that it is appended to. Nothing but an adoption goes to a log that
+        is behind: the missing records may come back.
+        """
         for _ in range(_TRIES):
+            seen = self._epochs_seen()  # Before the log is read: a claim is on record before its driver leaves a trace.
             state = self.state()
+            if seen >= state.next_epoch and not isinstance(body, Adopted):
+                raise ControlLogError(
+                    f"stream {self._spec.name}: drivers up to epoch {seen} left traces that its control log knows nothing"
+                    " of: restore the log, or adopt the checkpoint"
+                )
+            if refuse:
+                refuse(state)
             record = new_record(body, number=state.next_number, clock=self._clock, author=self._author, reason=reason)
             try:
                 self._log.append(record)

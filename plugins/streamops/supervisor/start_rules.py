@@ -49,7 +49,8 @@ def log_is_behind(observation: Observation, spec: StreamSpec) -> Decision | None
     )
 
 
-def _parked(observation: Observation, spec: StreamSpec) -> Decision | None:
+def parked(observation: Observation, spec: StreamSpec) -> Decision | None:
+    """Somebody, or the policy, said that a person must look first."""
     note = observation.state.parked
     return Decision(action=Action.PARKED, reason=note.reason, needs_attention=True) if note else None
 
@@ -85,7 +86,7 @@ def _unadopted(observation: Observation, spec: StreamSpec) -> Decision | None:
     )
 
 
-def _foreign_writer(observation: Observation, spec: StreamSpec) -> Decision | None:
+def foreign_writer(observation: Observation, spec: StreamSpec) -> Decision | None:
     """Progress without a live driver of ours: a notebook, another tool, a restored copy."""
     known, checkpoint = observation.state.position, observation.checkpoint
     if known is None or checkpoint is None or observation.state.accepts_unsafe:
@@ -160,11 +161,11 @@ def policy(observation: Observation, spec: StreamSpec) -> Decision | None:
 
 
 _START_RULES: tuple[Callable[[Observation, StreamSpec], Decision | None], ...] = (
-    _parked,
+    parked,
     stopped,
     maintenance,
     _unadopted,
-    _foreign_writer,
+    foreign_writer,
     _unasked_end,
     policy,
 )

@@ -373,12 +373,9 @@ REQUESTS = (
 )
 
 
-BUG_9 = pytest.mark.xfail(reason="known fault 9: the same unsafe start is accepted twice")
-
-
 @pytest.mark.parametrize(
     "request_",
-    [pytest.param(one, id=one.name, marks=BUG_9 if "unsafe" in one.name else ()) for one in REQUESTS],
+    [pytest.param(one, id=one.name) for one in REQUESTS],
 )
 def test_a_person_may_be_cut_off_at_every_call_and_ask_again(tmp_path, request_, record_property):
     points = _ask(tmp_path, request_, dies_at=0)

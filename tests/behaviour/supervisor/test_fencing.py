@@ -514,7 +514,6 @@ def test_a_log_restored_from_a_backup_gets_no_record_and_no_driver(world):
     assert (world.alive, world.records) == ([], backup)
 
 
-@pytest.mark.xfail(reason="known fault 5: requests are appended to a log that is behind")
 @pytest.mark.parametrize("request_", ["stop", "release"])
 def test_a_person_appends_nothing_to_a_deleted_log(world, request_):
     a_running_stream(world)
@@ -536,7 +535,6 @@ def test_a_checkpoint_restored_from_an_older_copy_is_not_run(world):
     assert "unsafe" in decision.reason
 
 
-@pytest.mark.xfail(reason="known fault 7: the end of a claim that was not submitted forgets what the log has seen")
 def test_a_checkpoint_that_was_put_back_between_claim_and_submit_is_not_run(world):
     supervisor = a_stopped_stream(world)
     supervisor.step()
@@ -548,7 +546,6 @@ def test_a_checkpoint_that_was_put_back_between_claim_and_submit_is_not_run(worl
     assert world.alive == []
 
 
-@pytest.mark.xfail(reason="known fault 7: the end of a driver forgets what the log has seen")
 def test_a_checkpoint_that_was_put_back_before_the_end_of_its_driver_is_on_record_is_not_run(world):
     """To where it was before that driver was claimed."""
     supervisor = a_stopped_stream(world)
@@ -562,7 +559,6 @@ def test_a_checkpoint_that_was_put_back_before_the_end_of_its_driver_is_on_recor
     assert "unsafe" in decision.reason
 
 
-@pytest.mark.xfail(reason="known fault 8: the batch in the last beat is not compared with the checkpoint")
 def test_a_checkpoint_that_is_behind_the_last_beat_of_its_driver_is_not_run(world):
     supervisor = a_running_stream(world)
     world.run(seconds(20))
@@ -586,7 +582,6 @@ def test_progress_between_two_looks_is_a_foreign_writer(world):
     assert "foreign writer" in decision.reason
 
 
-@pytest.mark.xfail(reason="known fault 4: the submit does not look for a foreign writer again")
 def test_progress_between_claim_and_submit_is_a_foreign_writer(world):
     supervisor = a_stopped_stream(world)
     supervisor.step()
@@ -640,7 +635,6 @@ def test_a_persons_word_for_a_driver_that_lives_leaves_one_writer_after_its_next
     assert isinstance(world.records[-1].body, Claimed)
 
 
-@pytest.mark.xfail(reason="known fault 6: a driver goes on although its own end is on record")
 def test_a_driver_whose_end_is_on_record_halts_at_its_next_beat(world):
     """Whoever recorded it was wrong, and the next driver may be started any moment."""
     a_running_stream(world)
@@ -652,7 +646,6 @@ def test_a_driver_whose_end_is_on_record_halts_at_its_next_beat(world):
     assert not driver.is_alive
 
 
-@pytest.mark.xfail(reason="known fault 3: a parked stream is started by whoever holds the claim")
 def test_a_stream_that_was_parked_between_claim_and_submit_is_not_started(world):
     """By another supervisor, for a reason that this one need not see."""
     supervisor = a_stopped_stream(world)
@@ -668,7 +661,6 @@ def test_a_stream_that_was_parked_between_claim_and_submit_is_not_started(world)
     assert world.alive == []
 
 
-@pytest.mark.xfail(reason="known fault 2: nothing can be accepted while a claim that was left behind is open")
 def test_a_stream_that_was_parked_over_a_claim_left_behind_can_be_released_to_an_unsafe_start(world):
     a_stopped_stream(world).step()
     write_batch(world, last_batch(world) + 1)
@@ -681,7 +673,6 @@ def test_a_stream_that_was_parked_over_a_claim_left_behind_can_be_released_to_an
     assert decision.action is Action.KEEP
 
 
-@pytest.mark.xfail(reason="known fault 1: what a release rests on may be over when it is appended")
 def test_an_unsafe_start_is_not_accepted_behind_a_submit_that_came_meanwhile(world):
     supervisor = a_stopped_stream(world)
     overtake = when("before create", supervisor.settle)
