@@ -17,7 +17,7 @@ TUNED = [case for case in CASES if not case.is_held_out]
 HELD_OUT = [case for case in CASES if case.is_held_out]
 WANTED_SHARE = 0.95
 
-MACHINE = re.compile(r"/work/|/root\b|/tmp/provoke|provoke-[a-z0-9_]{8}/|\b\d{1,3}(?:\.\d{1,3}){3}\b")
+MACHINE = re.compile(r"/root\b|/tmp/provoke|provoke-[a-z0-9_]{8}/|\b\d{1,3}(?:\.\d{1,3}){3}\b")
 HARMLESS = frozenset({"127.0.0.1", "10.0.0.1", "10.0.0.7", "0.0.0.0", "0.10.9.9"})
 """Loopback, invented addresses, and py4j's version."""
 
