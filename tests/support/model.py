@@ -6,6 +6,8 @@ Left out, since a port promises that it does not happen:
 - a paused driver that plans a batch before its watchdog has ticked once after it was resumed.
 """
 
+import atexit
+import shutil
 import tempfile
 from collections import Counter
 from contextlib import suppress
@@ -291,3 +293,4 @@ class DamagedLogModel(StreamModel):
 
 _STATE_ROOT = Path(tempfile.mkdtemp(prefix="streamops-model-"))
 """Takes the drivers' bundle only, which is the same for all."""
+atexit.register(shutil.rmtree, _STATE_ROOT, ignore_errors=True)

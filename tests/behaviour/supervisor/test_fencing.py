@@ -10,15 +10,18 @@ from datetime import timedelta
 
 import pytest
 
+from streamops.control.fold import Failure
 from streamops.control.layout import record_address
 from streamops.control.log import ControlLog
 from streamops.control.records import Claimed, DriverEnded, Outcome, Parked, Submitted
 from streamops.errors import ControlLogError, StorageError
 from streamops.launch import DriverState
+from streamops.restart import RestartPolicy, RestartTiming, advise_restart
 from streamops.storage import join
 from streamops.supervisor import Action
 from streamops.supervisor.act import new_record
 from support.checkpoints import commit
+from support.clock import START
 from support.driver import planned
 from support.model_tasks import Gone
 from support.specs import SUPERVISOR, TIMINGS, a_stream, seconds
@@ -95,6 +98,12 @@ def put_checkpoint_back(world):
     for folder in ("offsets", "commits"):
         address = join(world.spec.checkpoint, folder)
         world.storage.delete(join(address, max(world.storage.list(address), key=int)))
+
+
+def park(world):
+    number = world.state.next_number
+    record = new_record(Parked(), number=number, clock=world.clock, author=SUPERVISOR, reason="too many failures")
+    ControlLog(world.storage, world.control).append(record)
 
 
 def remove_log(world, *, keep=0):
@@ -461,6 +470,21 @@ def test_a_supervisor_whose_clock_jumps_sees_no_time_pass(managed):
     assert outcomes(managed) == []
 
 
+def test_failures_that_a_clock_ahead_put_on_record_leave_the_budget_like_all_others():
+    """By the silence of the log under this observer's eyes, not when this host's clock comes to their stamps."""
+    ahead = START + 24 * HOUR
+    failures = [
+        Failure(epoch=epoch, at=ahead, outcome=Outcome.DIED, has_progressed=True, error_classes=())
+        for epoch in (1, 2, 3)
+    ]
+    policy = RestartPolicy(budget_per_hour=2, jitter=0)
+
+    young = advise_restart(failures, policy=policy, now=START, unchanged_for=HOUR / 2)
+    old = advise_restart(failures, policy=policy, now=START, unchanged_for=2 * HOUR)
+
+    assert (young.timing, old.timing) == (RestartTiming.PARK, RestartTiming.NOW)
+
+
 # The log and the checkpoint
 
 
@@ -650,10 +674,7 @@ def test_a_stream_that_was_parked_between_claim_and_submit_is_not_started(world)
     """By another supervisor, for a reason that this one need not see."""
     supervisor = a_stopped_stream(world)
     supervisor.step()
-    parked = new_record(
-        Parked(), number=world.state.next_number, clock=world.clock, author=SUPERVISOR, reason="too many failures"
-    )
-    ControlLog(world.storage, world.control).append(parked)
+    park(world)
 
     decision = world.run(seconds(60), supervisor, world.supervisor())
 
@@ -671,6 +692,18 @@ def test_a_stream_that_was_parked_over_a_claim_left_behind_can_be_released_to_an
     decision = world.run(seconds(60), other)
 
     assert decision.action is Action.KEEP
+
+
+def test_an_unsafe_start_that_was_accepted_and_turned_out_safe_leaves_nothing_for_a_later_one(world):
+    supervisor = a_stopped_stream(world)
+    supervisor.step()
+    park(world)
+    world.person().release("let it go on", accepts_unsafe=True)
+
+    supervisor.settle()
+
+    assert submits(world) == [1, 2]
+    assert not world.state.accepts_unsafe
 
 
 def test_an_unsafe_start_is_not_accepted_behind_a_submit_that_came_meanwhile(world):

@@ -12,6 +12,10 @@ from support.model_stage import FLEETS, Fleet
 
 SHARE = len(FLEETS)
 
+pytestmark = pytest.mark.timeout(
+    0
+)  # Ten thousand schedules take a quarter of an hour; a task that hangs ends by itself.
+
 
 @pytest.mark.parametrize("fleet", FLEETS, ids=lambda fleet: fleet.name)
 def test_any_schedule_keeps_one_writer_and_ends_in_what_is_declared(fleet, record_property):
