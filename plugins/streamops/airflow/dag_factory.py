@@ -1,7 +1,7 @@
 """DAGs from the settings: one for each live stream, one that shows what is wrong with the rest, and those of the fleet."""
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from airflow.sdk import DAG, get_parsing_context, task
 from airflow.sdk.exceptions import AirflowFailException
@@ -10,13 +10,11 @@ from airflow.utils.types import DagRunType
 from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
 from streamops.airflow.ops_dag import OPS_DAG, ops_dag
 from streamops.airflow.reconcile_dag import RECONCILE_DAG, reconcile_dag
+from streamops.airflow.start_date import START
 from streamops.errors import SettingsError
 from streamops.settings import Settings, SettingsProblem, load_settings
 from streamops.spec import StreamSpec
 from streamops.spec.names import stream_dag_id
-
-# Moving it would change every DAG's schedule; that it lies in the past is all that counts.
-START = datetime(2026, 1, 1, tzinfo=UTC)
 
 CONFIG_ERRORS_DAG = "streamops_config_errors"
 

@@ -6,20 +6,20 @@ deferred tasks live. Whether a trigger lives is not among it: its sign of attend
 """
 
 import logging
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
+from functools import partial
 from typing import Any, cast
 
 from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowFailException, AirflowRuntimeError
 
-from streamops.airflow.wiring import with_connection
+from streamops.airflow.start_date import START
+from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
 from streamops.launch.local import LocalLauncher
 from streamops.settings import Settings, load_settings
-from streamops.spec import StreamSpec
 from streamops.spec.names import stream_dag_id
 from streamops.storage.kinds import storage_for
-from streamops.supervisor import Supervisor
 from streamops.supervisor.reconcile import Declared, Doors, Reconciler, Report, Severity
 from streamops.supervisor.reconcile.facts import StreamTask
 from streamops.supervisor.reconcile.finding import Finding, told
@@ -33,8 +33,6 @@ ACTOR = f"airflow:{RECONCILE_DAG}"
 SUPERVISE_TASK = "supervise"
 LIVING_RUNS = ["queued", "running"]
 NOT_FOUND = 404
-
-START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def reconcile_dag(settings: Settings) -> DAG:
@@ -117,18 +115,6 @@ def _status_of(error: Exception) -> int | None:
 
 
 def _reconciler(settings: Settings) -> Reconciler:
-    author, clock, launcher = this_author(ACTOR), SystemClock(), LocalLauncher()
-
-    def supervisor_of(spec: StreamSpec) -> Supervisor:
-        return Supervisor(
-            with_connection(spec),
-            storage=storage_for(spec.checkpoint),
-            launcher=launcher,
-            clock=clock,
-            state_root=settings.state_root,
-            author=author,
-        )
-
     declared = Declared(
         state_root=settings.state_root,
         specs=settings.streams,
@@ -137,12 +123,12 @@ def _reconciler(settings: Settings) -> Reconciler:
     )
     doors = Doors(
         storage_for=storage_for,
-        launcher=launcher,
-        clock=clock,
-        supervisor_of=supervisor_of,
+        launcher=LocalLauncher(),
+        clock=SystemClock(),
+        supervisor_of=partial(supervisor_of, state_root=settings.state_root, actor=ACTOR, may_submit=True),
         orchestrator=AirflowFacts(),
     )
-    return Reconciler(declared=declared, doors=doors, author=author)
+    return Reconciler(declared=declared, doors=doors, author=this_author(ACTOR))
 
 
 def _age(finding: Finding) -> str:

@@ -19,18 +19,22 @@ SPARK_CONNECTION_TYPE = "spark"
 
 
 def build_supervisor(stream: str, config: str, *, actor: str, may_submit: bool) -> Supervisor:
-    """The supervisor of a declared stream. SettingsError when its declaration is wrong or gone.
+    """The supervisor of a declared stream. SettingsError when its declaration is wrong or gone."""
+    settings = load_settings(config)
+    return supervisor_of(settings.stream(stream), state_root=settings.state_root, actor=actor, may_submit=may_submit)
+
+
+def supervisor_of(spec: StreamSpec, *, state_root: str, actor: str, may_submit: bool) -> Supervisor:
+    """The supervisor of a stream.
 
     Only who may submit asks Airflow for the stream's connection: a trigger looks and never starts anything.
     """
-    settings = load_settings(config)
-    spec = settings.stream(stream)
     return Supervisor(
         with_connection(spec) if may_submit else spec,
         storage=storage_for(spec.checkpoint),
         launcher=LocalLauncher(),
         clock=SystemClock(),
-        state_root=settings.state_root,
+        state_root=state_root,
         author=this_author(actor),
     )
 

@@ -1,6 +1,6 @@
 """What drivers leave in their own folders: heartbeat, progress, exit record."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
@@ -125,6 +125,11 @@ def driver_instances(storage: ReadableStorage, control: str) -> tuple[tuple[int,
     """Epoch and instance of every driver that ever wrote a beat here, by epoch."""
     names = storage.list(drivers_folder(control))
     return tuple(sorted((int(match[1]), match[2]) for name in names if (match := DRIVER_FOLDER.match(name))))
+
+
+def highest_epoch(instances: Iterable[tuple[int, str]]) -> int:
+    """The highest epoch of which a driver ever left a trace; 0 for none."""
+    return max((epoch for epoch, _ in instances), default=0)
 
 
 def _read_instance(storage: ReadableStorage, control: str, epoch: int, instance: str) -> DriverTraces:

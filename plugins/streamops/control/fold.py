@@ -117,8 +117,8 @@ class Maintenance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replacement:
-    """The newest driver is to be replaced by one with the present declaration."""
+class EndWish:
+    """Somebody wants the newest driver to end: for good, for a while, or to make room for another."""
 
     note: Note
     force: bool = False
@@ -140,7 +140,7 @@ class LogState:
     desired: Note | None = None
     is_stop_forced: bool = False
     """Whether whoever asked for the standstill wants no grace for the driver."""
-    replacement: Replacement | None = None
+    replacement: EndWish | None = None
     """Asked for and not yet done: the next claim does it."""
     epochs_seen: int = 0
     """The highest epoch that an adoption found traces of."""
@@ -275,7 +275,7 @@ def _start_requested(state: LogState, body: StartRequested, note: Note) -> LogSt
 def _restart_requested(state: LogState, body: RestartRequested, note: Note) -> LogState | None:
     if state.newest is None or body.epoch < state.newest.number or not state.newest.is_open:
         return state
-    return replace(state, replacement=Replacement(note=note, force=body.force, is_stuck=body.is_stuck))
+    return replace(state, replacement=EndWish(note=note, force=body.force, is_stuck=body.is_stuck))
 
 
 def _maintenance_begun(state: LogState, body: MaintenanceBegun, note: Note) -> LogState | None:

@@ -6,8 +6,8 @@ reads its own claim again and tries the next number.
 
 from dataclasses import dataclass, replace
 
-from streamops.control import codec
 from streamops.control.layout import record_address
+from streamops.control.log import read_record
 from streamops.control.records import (
     Claimed,
     DriverEnded,
@@ -60,7 +60,7 @@ class ClaimWatch:
 
     def claim(self) -> Claimed:
         """The claim itself; ControlLogError when the record is not this driver's claim, StorageError."""
-        record = self._read(self._number)
+        record = read_record(self._storage, self._control, self._number)
         if not isinstance(record.body, Claimed) or record.body.token != self._token:
             raise ControlLogError(f"{record_address(self._control, self._number)} is not the claim of this driver")
         self._epoch = record.body.epoch
@@ -76,7 +76,8 @@ class ClaimWatch:
             return Standing(lost=str(error))
         while self._standing.holds_claim:
             try:
-                self._standing = _after(self._standing, self._read(self._next), epoch=self._epoch)
+                record = read_record(self._storage, self._control, self._next)
+                self._standing = _after(self._standing, record, epoch=self._epoch)
             except ObjectNotFoundError:
                 break
             except ControlLogError as error:
@@ -84,13 +85,6 @@ class ClaimWatch:
                 self._standing = replace(self._standing, lost=str(error))
             self._next += 1
         return self._standing
-
-    def _read(self, number: int) -> Record:
-        address = record_address(self._control, number)
-        record = codec.decode_record(self._storage.read(address), address=address)
-        if record.number != number:
-            raise ControlLogError(f"{address} holds record {record.number}: it was copied or renamed")
-        return record
 
 
 def _after(standing: Standing, record: Record, *, epoch: int) -> Standing:

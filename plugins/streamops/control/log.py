@@ -11,6 +11,15 @@ from streamops.storage import ReadableStorage, Storage
 _APPEND_TRIES = 3
 
 
+def read_record(storage: ReadableStorage, control: str, number: int) -> Record:
+    """One record. Raises CorruptRecordError, also for the record of another number; NewerRecordError, StorageError."""
+    address = record_address(control, number)
+    record = codec.decode_record(storage.read(address), address=address)
+    if record.number != number:
+        raise CorruptRecordError(f"{address} holds record {record.number}: it was copied or renamed")
+    return record
+
+
 @dataclass(frozen=True, slots=True)
 class LogReader:
     """Reads the control log of one checkpoint; all that a driver may do with it."""
@@ -38,14 +47,7 @@ class LogReader:
             raise CorruptRecordError(
                 f"{record_address(self.control, missing)} is missing although later records exist: restore it from a backup"
             )
-        return tuple(self._record(number) for number in numbers)
-
-    def _record(self, number: int) -> Record:
-        address = record_address(self.control, number)
-        record = codec.decode_record(self.storage.read(address), address=address)
-        if record.number != number:
-            raise CorruptRecordError(f"{address} holds record {record.number}: it was copied or renamed")
-        return record
+        return tuple(read_record(self.storage, self.control, number) for number in numbers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,12 +54,8 @@ class Desk:
         self.spec: StreamSpec = supervisor.spec
         self._storage = storage
         self._state_root = state_root
-        self._requests = Requests(self.spec, storage=storage, clock=clock, author=author)
-
-    @property
-    def requests(self) -> Requests:
-        """The author's requests, for those that are more than one of the four acts."""
-        return self._requests
+        self.requests = Requests(self.spec, storage=storage, clock=clock, author=author)
+        """The author's, for what is more than one of the four acts."""
 
     def surroundings(self) -> Surroundings:
         """Who looks after the stream and what is declared now. StorageError."""
@@ -69,7 +65,9 @@ class Desk:
     def sight(self) -> Sight:
         """All that a plan rests on. Raises StreamOpsError where the facts can't be had."""
         look = self.supervisor.look()
-        checkpoint, companions = read_checkpoints(self._storage, self.spec.checkpoint)
+        checkpoint, companions = look.observation.checkpoint, look.observation.companions
+        if checkpoint is None:
+            checkpoint, companions = read_checkpoints(self._storage, self.spec.checkpoint)
         return Sight(look=look, around=self.surroundings(), checkpoint=checkpoint, companions=companions)
 
     def plan(self, act: Act, *, reason: str, force: bool = False) -> ActPlan:
@@ -132,9 +130,9 @@ class Desk:
 
     def _append(self, plan: ActPlan) -> Record | None:
         if plan.act is Act.STOP:
-            return self._requests.stop(plan.reason, force=plan.force)
+            return self.requests.stop(plan.reason, force=plan.force)
         if plan.act is Act.START:
-            return self._requests.start(plan.reason)
+            return self.requests.start(plan.reason)
         if plan.act is Act.RELEASE or plan.records == (Released.kind,):
-            return self._requests.release(plan.reason)
-        return self._requests.restart(plan.reason, force=plan.force)
+            return self.requests.release(plan.reason)
+        return self.requests.restart(plan.reason, force=plan.force)

@@ -3,15 +3,13 @@
 from datetime import datetime
 
 from streamops.control.drivers import ExitRecord
-from streamops.control.fold import Replacement
+from streamops.control.fold import EndWish
 from streamops.control.records import Outcome
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.observe import EpochFacts
 
 
-def record_end(
-    facts: EpochFacts, evidence: str, *, superseded: bool = False, asked: Replacement | None = None
-) -> Decision:
+def record_end(facts: EpochFacts, evidence: str, *, superseded: bool = False, asked: EndWish | None = None) -> Decision:
     """Put an end on record, with the best known outcome."""
     exit_record = _telling_exit(facts)
     return Decision(
@@ -29,15 +27,15 @@ def record_end(
 def _last_sign(facts: EpochFacts) -> datetime | None:
     """The driver's own clock at its last beat or exit record; None where it left none that can be read."""
     signs = [sign.at for trace in facts.traces for sign in (trace.heartbeat, trace.exit) if sign]
-    moments = [datetime.fromisoformat(sign) for sign in signs if _is_moment(sign)]
-    return max(moments, default=None)
+    return max((moment for sign in signs if (moment := _moment(sign))), default=None)
 
 
-def _is_moment(text: str) -> bool:
+def _moment(text: str) -> datetime | None:
     try:
-        return datetime.fromisoformat(text).tzinfo is not None
+        moment = datetime.fromisoformat(text)
     except ValueError:
-        return False
+        return None
+    return moment if moment.tzinfo else None
 
 
 def _telling_exit(facts: EpochFacts) -> ExitRecord | None:
@@ -46,9 +44,7 @@ def _telling_exit(facts: EpochFacts) -> ExitRecord | None:
     return min(records, key=lambda record: (record.outcome is Outcome.LEASE_LOST, record.at), default=None)
 
 
-def _outcome(
-    facts: EpochFacts, exit_record: ExitRecord | None, *, superseded: bool, asked: Replacement | None
-) -> Outcome:
+def _outcome(facts: EpochFacts, exit_record: ExitRecord | None, *, superseded: bool, asked: EndWish | None) -> Outcome:
     """Its own word first; without one, what was done to it; and only then the plain fact that it is gone.
 
     A driver that was stuck has no word in this: that it then stopped when asked makes it no good end.

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from streamops.control.fold import Desire, Epoch, LogState, Replacement
+from streamops.control.fold import Desire, EndWish, Epoch, LogState
 from streamops.health import QUICK, Liveness, LivenessKind, Rhythm, StallAction, judge_liveness
 from streamops.launch import DriverState
 from streamops.spec import StreamSpec, TriggerKind
@@ -216,13 +216,13 @@ def _liveness(facts: EpochFacts, spec: StreamSpec) -> Liveness | None:
     )
 
 
-def _why_stop(state: LogState) -> Replacement | None:
+def _why_stop(state: LogState) -> EndWish | None:
     """Who wants the newest driver to end, if anybody: for good, for another driver, or for a while."""
     if state.desire is Desire.STOPPED and state.desired:
-        return Replacement(note=state.desired, force=state.is_stop_forced)
+        return EndWish(note=state.desired, force=state.is_stop_forced)
     if state.replacement:
         return state.replacement
-    return Replacement(note=state.maintenance.note, force=False) if state.maintenance else None
+    return EndWish(note=state.maintenance.note, force=False) if state.maintenance else None
 
 
 def _keep(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.clock import Clock
-from streamops.control.drivers import DriverTraces, Heartbeat, driver_instances, traces_among
+from streamops.control.drivers import DriverTraces, Heartbeat, driver_instances, highest_epoch, traces_among
 from streamops.control.fold import Epoch, LogState
 from streamops.control.layout import PROGRESS, companion_checkpoint, control_folder, driver_folder
 from streamops.control.log import LogReader
@@ -47,8 +47,7 @@ class EpochFacts:
     @property
     def heartbeat(self) -> Heartbeat | None:
         """The newest beat of the epoch's newest instance."""
-        beats = [trace.heartbeat for trace in self.traces if trace.heartbeat]
-        return max(beats, key=lambda beat: beat.at, default=None)
+        return _newest_beat(self.traces)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,15 +126,15 @@ class Observer:
         return position_of(*read_checkpoints(self._storage, self._spec.checkpoint))
 
     def _progress(self, traces: tuple[DriverTraces, ...]) -> ProgressHistory:
-        newest = max((trace for trace in traces if trace.heartbeat), key=_beat_at, default=None)
-        if not newest or not newest.heartbeat or not is_history_needed(newest.heartbeat, policy=self._spec.stall):
+        beat = _newest_beat(traces)
+        if beat is None or not is_history_needed(beat, policy=self._spec.stall):
             return ProgressHistory()
-        folder = driver_folder(self._control, newest.epoch, newest.instance)
+        folder = driver_folder(self._control, beat.epoch, beat.instance)
         return read_progress(self._storage, join(folder, PROGRESS))
 
     def _epochs_ahead(self, state: LogState, instances: Instances) -> int:
         """A claim is on record before its driver leaves a trace: records that came meanwhile explain a newer one."""
-        newest = max((epoch for epoch, _ in instances), default=0)
+        newest = highest_epoch(instances)
         if newest < state.next_epoch:
             return 0
         has_grown = bool(LogReader(self._storage, self._control).read(after=state.next_number - 1))
@@ -167,8 +166,9 @@ class Observer:
         )
 
 
-def _beat_at(trace: DriverTraces) -> str:
-    return trace.heartbeat.at if trace.heartbeat else ""
+def _newest_beat(traces: tuple[DriverTraces, ...]) -> Heartbeat | None:
+    beats = [trace.heartbeat for trace in traces if trace.heartbeat]
+    return max(beats, key=lambda beat: beat.at, default=None)
 
 
 def read_checkpoints(storage: Storage, checkpoint: str) -> tuple[CheckpointFacts, tuple[CheckpointFacts, ...]]:

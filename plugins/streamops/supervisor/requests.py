@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from streamops.clock import Clock
-from streamops.control.drivers import DriverTraces, driver_instances, read_traces
+from streamops.control.drivers import DriverTraces, driver_instances, highest_epoch, read_traces
 from streamops.control.fold import Desire, LogState
 from streamops.control.layout import control_folder
 from streamops.control.log import ControlLog
@@ -109,8 +109,8 @@ class Requests:
         if epoch not in open_numbers:
             found = ", ".join(map(str, open_numbers)) or "none"
             raise ControlLogError(f"stream {self._spec.name}: epoch {epoch} is not open; open epochs: {found}")
-        position = position_of(*read_checkpoints(self._storage, self._spec.checkpoint))
-        return self._append(DriverEnded(epoch=epoch, outcome=Outcome.CONFIRMED_DEAD, position=position), reason)
+        ended = DriverEnded(epoch=epoch, outcome=Outcome.CONFIRMED_DEAD, position=self._position())
+        return self._append(ended, reason)
 
     def adopt(self, reason: str, *, watch: timedelta) -> Record:
         """Take over a checkpoint whose history the log does not hold, after two looks without progress.
@@ -155,7 +155,7 @@ class Requests:
 
     def _epochs_seen(self) -> int:
         """The highest epoch of which a driver ever left a trace."""
-        return max((epoch for epoch, _ in driver_instances(self._storage, self._log.control)), default=0)
+        return highest_epoch(driver_instances(self._storage, self._log.control))
 
     def _beats(self, epoch: int) -> tuple[DriverTraces, ...]:
         return read_traces(self._storage, self._log.control, epoch)
