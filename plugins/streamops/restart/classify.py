@@ -38,7 +38,7 @@ class Classification:
 def classify(ending: Ending) -> Classification:
     """The first rule of the table that holds. The same ending always gets the same answer."""
     if ending.outcome is Outcome.FINISHED and ending.error_classes:
-        # A query that failed has not finished, whatever its driver's exit code was (faults.md B65).
+        # A query that failed has not finished, whatever its driver's exit code was (kubeflow/spark-operator#1402).
         ending = replace(ending, outcome=Outcome.FAILED)
     heard = statements(_complete(ending))
     for stage in STAGES:

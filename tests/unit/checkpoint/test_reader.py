@@ -50,7 +50,7 @@ def test_names_that_count_as_batches(name, expected):
     assert batch_id(name) == expected
 
 
-# Shapes, facts/checkpoint 5.2
+# Shapes
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,7 @@ def test_a_failed_function_without_a_reason_is_tried_a_few_times():
     assert (answer.failure_class, answer.remedy) == (FailureClass.CODE_ERROR, Remedy.RETRY_FEW)
 
 
+@pytest.mark.fault("B65")
 @pytest.mark.parametrize(
     ("ending", "failure_class"),
     [
@@ -171,7 +172,7 @@ def test_a_failed_function_without_a_reason_is_tried_a_few_times():
     ],
 )
 def test_exit_code_0_with_a_failed_query_is_a_failure(ending, failure_class):
-    """faults.md B65."""
+    """kubeflow/spark-operator#1402."""
     assert classify(ending).failure_class is failure_class
 
 

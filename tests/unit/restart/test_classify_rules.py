@@ -53,6 +53,26 @@ def test_each_rule_has_a_name_of_its_own_a_source_and_a_condition():
     assert [rule.id for rule in rules() if not (rule.needs_text or rule.outcomes or rule.exit_codes)] == []
 
 
+def test_each_source_lies_outside_or_in_the_corpus():
+    """Notes of those who wrote a rule are nothing that its reader can look up."""
+    assert [rule.id for rule in rules() if re.search(r"\b(?:facts|faults)\b", rule.source)] == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "case"),
+    [
+        pytest.param(rule, case, id=f"{rule.id}: {case}")
+        for rule in rules()
+        if "recorded case" in rule.source
+        for case in re.findall(r"\b[a-z0-9]+(?:-[a-z0-9]+)+\b", rule.source.partition("recorded case")[2])
+    ],
+)
+def test_a_recorded_case_that_a_rule_names_leads_to_it(rule, case):
+    (ending,) = [known.ending for known in CASES if known.id == case and known.source.startswith("recorded")]
+
+    assert classify(ending).rule == rule.id
+
+
 @pytest.mark.parametrize(
     ("rule", "word"),
     [pytest.param(rule, word, id=f"{rule.id}: {word.strip()}") for rule in rules() for word in rule.words],

@@ -17,7 +17,7 @@ CREDENTIALS = (
             "IllegalSaslStateException",
             "UnsupportedSaslMechanismException",
         ),
-        source="Kafka clients 3.9; facts/checkpoint.md 15; faults.md B42",
+        source="Kafka clients 3.9, SPARK-25501; recorded case secured-wrong-password",
     ),
     Rule(
         id="login-missing",
@@ -32,13 +32,13 @@ CREDENTIALS = (
             "Unable to load credentials",
             "NoCredentialsError",
         ),
-        source="Kafka clients 3.9, Hadoop 3.5, AWS SDK 2; faults.md B42",
+        source="Kafka clients 3.9, Hadoop 3.5, AWS SDK 2; recorded case secured-no-truststore",
     ),
     Rule(
         id="token-expired",
         failure_class=FailureClass.CREDENTIALS,
         words=(") is expired", "ExpiredToken", "token has expired", "InvalidToken", "can't be found in cache"),
-        source="Hadoop 3.5, S3, Kafka; SPARK-25501, SPARK-27002; faults.md B42",
+        source="Hadoop 3.5, S3, Kafka; SPARK-25501, SPARK-27002",
     ),
     Rule(
         id="certificate",
@@ -63,7 +63,7 @@ CREDENTIALS = (
             "AuthenticationFailed",
             '", 403, ',
         ),
-        source="HTTP: S3, GCS, Azure, WebHDFS, urllib, requests; facts/checkpoint.md 15",
+        source="HTTP: S3, GCS, Azure, WebHDFS, urllib, requests; recorded case sink-http-403",
     ),
     Rule(
         id="permission",
@@ -85,6 +85,6 @@ CREDENTIALS = (
             "Login failed for user",
             "ORA-01017",
         ),
-        source="POSIX, HDFS, S3, databases, Kubernetes; facts/checkpoint.md 15",
+        source="POSIX, HDFS, S3, databases, Kubernetes; recorded case sink-no-permission",
     ),
 )

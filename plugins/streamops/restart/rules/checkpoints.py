@@ -17,7 +17,7 @@ WRITERS = (
             "SparkConcurrentModificationException",
             "as another query with same id is already active",
         ),
-        source="Spark 2 to 4.2, SPARK-26425, SPARK-43542; also when commits are ahead of offsets (facts/checkpoint.md 7)",
+        source="Spark 2 to 4.2, SPARK-26425, SPARK-43542; also damage: recorded case checkpoint-commits-ahead",
     ),
     Rule(
         id="one-query-twice",
@@ -40,7 +40,7 @@ TRANSIENT_STATE = (
             "[CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT]",
             "[STATE_STORE_BASE_CHECKPOINT_ID_MISMATCH]",
         ),
-        source="Spark 3.5 to 4.2, SPARK-42794; facts/checkpoint.md 15",
+        source="Spark 3.5 to 4.2 error classes, SPARK-42794",
     ),
 )
 
@@ -49,20 +49,20 @@ INCOMPATIBLE = (
         id="no-source-in-offsets",
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         words=("There are [0] sources in the checkpoint offsets",),
-        source="Spark 4.2: an entry whose lines are missing (facts/checkpoint.md 6, P8c)",
+        source="Spark 4.2, OffsetSeq: an entry whose lines are missing; recorded case checkpoint-no-source-line",
     ),
     Rule(
         id="other-sources",
         failure_class=FailureClass.STATE_INCOMPATIBLE,
         pattern=re.compile(r"There are \[\d+\] sources in the checkpoint offsets"),
         words=("All sources should be named at this point", "Wrong basePath"),
-        source="Spark 4.2; facts/checkpoint.md 6 P16, 9; faults.md B16, B26",
+        source="Spark 4.2, OffsetSeq, SPARK-23565; recorded case checkpoint-input-moved",
     ),
     Rule(
         id="other-spark",
         failure_class=FailureClass.STATE_INCOMPATIBLE,
         words=("[INVALID_LOG_VERSION.", "UnsupportedLogVersion"),
-        source="Spark 3.5 to 4.2, SPARK-19721; faults.md B15",
+        source="Spark 3.5 to 4.2, SPARK-19721, SPARK-50652",
     ),
     Rule(
         id="other-state",
@@ -80,7 +80,7 @@ INCOMPATIBLE = (
             "[STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE]",
             "[STREAM_STREAM_JOIN_INCOMPATIBLE_STATE_STORE_CONFIGS]",
         ),
-        source="Spark 3.5 to 4.2, SPARK-27237; facts/checkpoint.md 9, 15",
+        source="Spark 3.5 to 4.2 error classes, SPARK-27237; recorded case state-operator-added",
     ),
     Rule(
         id="other-query",
@@ -90,7 +90,7 @@ INCOMPATIBLE = (
             "[STREAMING_UNFINISHED_REPARTITION_DETECTED]",
             "[STATE_REPARTITION_",
         ),
-        source="Spark 4.2; facts/checkpoint.md 9, 15",
+        source="Spark 4.2 error classes",
     ),
 )
 
@@ -107,20 +107,20 @@ DAMAGED = (
             "JsonEOFException",
             "No content to map due to end-of-input",
         ),
-        source="Spark 4.2; facts/checkpoint.md 6, P7, P8, P11b, P15b",
+        source="Spark 4.2, HDFSMetadataLog; recorded cases checkpoint-empty-offset, checkpoint-source-line-cut",
     ),
     Rule(
         id="hole-in-log",
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         pattern=re.compile(r"batch \d+ (?:doesn't exist|not found in offset log)"),
         words=("exist (startId:", "compactInterval:"),
-        source="Spark 4.2, SPARK-38033, SPARK-26629; facts/checkpoint.md 6, P4, P12, P18; also async tracking switched off",
+        source="SPARK-38033, SPARK-26629; recorded cases checkpoint-hole, checkpoint-async-tracking-switched-off",
     ),
     Rule(
         id="source-log-gone",
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         pattern=re.compile(r"/sources/\d+/\S{1,300} does not exist"),
-        source="faults.md B10, qubole/kinesis-sql#57",
+        source="qubole/kinesis-sql#57",
     ),
     Rule(
         id="half-deleted",
@@ -130,14 +130,14 @@ DAMAGED = (
             "[STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY]",
             "Invalid UUID string",
         ),
-        source="Spark 4.2, SPARK-55058; facts/checkpoint.md 6, P11",
+        source="Spark 4.2, SPARK-55058; recorded case checkpoint-metadata-no-uuid",
     ),
     Rule(
         id="bare-assertion",
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         has_progressed=False,
         words=("java.lang.AssertionError: assertion failed\n",),
-        source="Spark 4.2, offsets gone while commits are there: facts/checkpoint.md 6, P16b",
+        source="Spark 4.2, offsets gone while commits are there: recorded case checkpoint-offsets-gone",
     ),
     Rule(
         id="state-file-gone",
@@ -157,7 +157,7 @@ DAMAGED = (
             "Mismatch in unique ID on table file",
             "Sst file size mismatch",
         ),
-        source="Spark 3.5 to 4.2, RocksDB, SPARK-51717; facts/checkpoint.md 10.4: once more, it may be the object store",
+        source="Spark 3.5 to 4.2, SPARK-51717; recorded case state-newest-delta-gone, or the object store for once",
     ),
 )
 
@@ -167,12 +167,12 @@ UNREADABLE_STATE = (
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         own_remedy=Remedy.RETRY_FEW,
         words=("[CANNOT_LOAD_STATE_STORE.", "Stream is corrupted"),
-        source="Spark 4.2; facts/checkpoint.md 10.4",
+        source="Spark 4.2 error classes; recorded case state-delta-cut",
     ),
     Rule(
         id="end-of-file",
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         words=("java.io.EOFException",),
-        source="Spark 4.2, an emptied schema file of the state: facts/checkpoint.md 10.4",
+        source="Spark 4.2, an emptied schema file of the state: recorded case state-schema-empty",
     ),
 )

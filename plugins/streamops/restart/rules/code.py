@@ -42,7 +42,7 @@ PLAN = (
             "[STATE_STORE_COMMIT_VALIDATION_FAILED]",
             "[FAILED_TO_PARSE_TOO_COMPLEX]",
         ),
-        source="Spark 4.2 error classes; facts/checkpoint.md 15",
+        source="Spark 4.2 error classes; recorded case code-unknown-column",
     ),
     Rule(
         id="software",
@@ -86,7 +86,7 @@ PLAN = (
             "ConfigException",
             "NumberFormatException",
         ),
-        source="Spark 4.2, Kafka clients 3.9, Hadoop 3.5; facts/checkpoint.md 11.1",
+        source="Spark 4.2, Kafka clients 3.9, Hadoop 3.5; recorded case kafka-setting-two-strategies",
     ),
 )
 

@@ -21,13 +21,13 @@ LOSS = (
             "OffsetOutOfRangeException",
             "Some data may have been lost because they are not available in Kafka any more",
         ),
-        source="Kafka connector 3.5 to 4.2, SPARK-47135; facts/checkpoint.md 11.2; faults.md B32, B34, B36",
+        source="Kafka connector 3.5 to 4.2, SPARK-47135; recorded cases kafka-recreated-shorter, kafka-partitions-gone",
     ),
     Rule(
         id="event-hubs-sequence-lost",
         failure_class=FailureClass.DATA_LOSS,
         words=("is less than the received seqNo",),
-        source="faults.md B44, azure-event-hubs-spark#462",
+        source="Azure/azure-event-hubs-spark#462",
     ),
     Rule(
         id="delta-log-lost",
@@ -43,7 +43,7 @@ LOSS = (
             "[DELTA_CHANGE_DATA_FILE_NOT_FOUND]",
             "'reservoirVersion' moved back",
         ),
-        source="Delta 4.4; facts/checkpoint.md 15; faults.md B59",
+        source="Delta 4.4, delta-io/delta#3254; recorded case delta-source-log-cut-off",
     ),
     Rule(
         id="delta-log-file-gone",
@@ -64,7 +64,7 @@ LOSS = (
             "[DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE]",
             "[DELTA_INVALID_SOURCE_",
         ),
-        source="Delta 4.4, delta-io/delta#693; facts/checkpoint.md 15; faults.md B61",
+        source="Delta 4.4, delta-io/delta#693; recorded case delta-source-updated-rows",
     ),
     Rule(
         id="parquet-columns",
@@ -76,7 +76,7 @@ LOSS = (
         id="input-file-gone",
         failure_class=FailureClass.DATA_LOSS,
         words=("[FAILED_READ_FILE.FILE_NOT_EXIST]", "[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER]"),
-        source="Spark 4.2 error classes; facts/checkpoint.md 15",
+        source="Spark 4.2 error classes; recorded case sink-input-file-gone",
     ),
 )
 
@@ -91,7 +91,7 @@ SCHEMA = (
             "[DELTA_STREAMING_SCHEMA_MISMATCH_ON_RESTART]",
             "[DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS]",
         ),
-        source="Delta 4.4: a new process reads the new columns; facts/checkpoint.md 15; faults.md B61",
+        source="Delta 4.4, delta-io/delta#5032: a new process reads the new columns",
     ),
     Rule(
         id="delta-schema-incompatible",
@@ -136,6 +136,6 @@ CONFLICTS = (
             "MetadataChangedException",
             "ProtocolChangedException",
         ),
-        source="Delta 4.4: another job's commit came first, the batch can be tried again; facts/checkpoint.md 15",
+        source="Delta 4.4: another job's commit came first, a new try may do: recorded case delta-conflict-delete",
     ),
 )

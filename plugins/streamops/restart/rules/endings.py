@@ -42,7 +42,7 @@ WRAPPERS = (
         id="context-closed",
         failure_class=FailureClass.KILLED,
         words=("SparkContext was shut down", "Cannot call methods on a stopped SparkContext"),
-        source="Spark 4.2: the JVM was asked to end and closed Spark itself (facts/clusters.md 2.4)",
+        source="Spark 4.2, SparkContext: the JVM was asked to end and closed Spark itself",
     ),
     Rule(
         id="function-failed",
@@ -57,7 +57,7 @@ WRAPPERS = (
             "[PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR]",
             "An exception was raised by the Python Proxy",
         ),
-        source="Spark 3.5 to 4.2; facts/checkpoint.md 15: a sink that is down may look like this",
+        source="Spark 3.5 to 4.2 error classes; a sink that is down may look like this: recorded case sink-unique-key",
     ),
     Rule(
         id="delta-refused",
@@ -73,20 +73,20 @@ FALLBACKS = (
         id="query-failed-unexplained",
         failure_class=FailureClass.UNKNOWN,
         words=("[STREAM_FAILED]", "terminated with error"),
-        source="facts/checkpoint.md 14: it says only that the query failed",
+        source="Spark 4.2, StreamingQueryException: it says only that the query failed",
     ),
     Rule(
         id="failed-unexplained",
         failure_class=FailureClass.UNKNOWN,
         outcomes=(Outcome.FAILED,),
-        source="facts/checkpoint.md 15: no match",
+        source="streamops: no rule matches",
     ),
     Rule(
         id="exit-0-without-record",
         failure_class=FailureClass.UNKNOWN,
         outcomes=(Outcome.DIED,),
         exit_codes=(0,),
-        source="faults.md B65: no exit record is a failure whatever the code says",
+        source="kubeflow/spark-operator#1402: no exit record is a failure whatever the code says",
     ),
     Rule(
         id="gone",

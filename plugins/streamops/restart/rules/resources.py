@@ -9,7 +9,7 @@ MEMORY = (
         id="container-over-memory",
         failure_class=FailureClass.OUT_OF_MEMORY,
         words=("exceeding physical memory limits", "exceeding virtual memory limits", "OOMKilled"),
-        source="YARN and Kubernetes; facts/checkpoint.md 15",
+        source="YARN, ContainersMonitorImpl; Kubernetes, the reason of a container that ended",
         faintest=Voice.WARNING,
     ),
     Rule(
@@ -17,7 +17,7 @@ MEMORY = (
         failure_class=FailureClass.OUT_OF_MEMORY,
         words=("Exit status: 137", "exited with code 137", "exited with code 52", "Exit code is 137"),
         beside=("ExecutorLostFailure",),
-        source="Spark 4.2, SparkExitCode; facts/checkpoint.md 15: exit 137",
+        source="Spark 4.2, SparkExitCode: 137; recorded case process-executor-heap",
     ),
     Rule(
         id="no-native-memory",
@@ -41,7 +41,7 @@ MEMORY = (
             "[UNABLE_TO_ACQUIRE_MEMORY]",
             "STORE_PROVIDER_OUT_OF_MEMORY]",
         ),
-        source="OpenJDK 17, Spark 4.2 error classes; facts/checkpoint.md 15",
+        source="OpenJDK 17, Spark 4.2 error classes; recorded case process-heap-crash",
         faintest=Voice.WARNING,
     ),
     Rule(
@@ -69,14 +69,14 @@ DISK = (
         id="disk-full",
         failure_class=FailureClass.DISK_FULL,
         words=("No space left on device", "Not enough space left", "[Errno 28]"),
-        source="errno 28 of Linux; facts/checkpoint.md 15",
+        source="errno 28 of Linux; recorded case sink-delta-table-full",
         faintest=Voice.WARNING,
     ),
     Rule(
         id="quota",
         failure_class=FailureClass.DISK_FULL,
         words=("DSQuotaExceededException", "NSQuotaExceededException", "Disk quota exceeded", "[Errno 122]"),
-        source="HDFS, errno 122 of Linux; facts/checkpoint.md 15",
+        source="HDFS, QuotaExceededException; errno 122 of Linux",
     ),
 )
 
@@ -93,7 +93,7 @@ CAPACITY = (
             "reason: Evicted",
             "was low on resource",
         ),
-        source="Kubernetes scheduler and quotas, YARN queues; facts/clusters.md 2.4",
+        source="Kubernetes scheduler and quotas, YARN queues",
         faintest=Voice.WARNING,
     ),
     Rule(
@@ -124,7 +124,7 @@ LOST_EXECUTORS = (
         failure_class=FailureClass.TRANSIENT,
         words=("ExecutorLostFailure", "FetchFailedException", "an output location for shuffle"),
         faintest=Voice.VERDICT,
-        source="Spark 4.2; facts/checkpoint.md 15",
+        source="Spark 4.2, TaskEndReason and MapOutputTracker",
     ),
     Rule(
         id="interrupted",
