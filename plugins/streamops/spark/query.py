@@ -126,7 +126,16 @@ class RunningQueries:
         self._looks += 1
         self._report.saw([watch.look() for watch in self._watches], executors=self._executors)
         for number, watch in enumerate(self._watches):
-            self._report.add_progress(watch.new_progress(), query=number)
+            self._tell_progress(number, watch)
+
+    def _tell_progress(self, number: int, watch: QueryWatch) -> None:
+        try:
+            events = watch.new_progress()
+        except Exception as error:
+            # The query goes on without being measured; a JVM that is gone shows in every other question.
+            self._report.miss_progress(error, query=number)
+            return
+        self._report.add_progress(events, query=number)
 
     def _count_or_unknown(self) -> int:
         try:

@@ -1,9 +1,9 @@
 """One query's part of the driver's report: what was seen of it last, since when, and its newest progress."""
 
 import itertools
+import json
 from collections import deque
 from datetime import timedelta
-from typing import Any
 
 from streamops.control.drivers import QueryBeat
 from streamops.progress.event import has_run
@@ -32,23 +32,33 @@ class QueryReport:
         self._batches: deque[tuple[int, str]] = deque(maxlen=PROGRESS_KEPT)
         self._idle: deque[tuple[int, str]] = deque(maxlen=IDLE_KEPT)
         self._idle_in_a_row = 0
+        self._has_missed = False
 
     def see(self, sight: QuerySight, *, now: timedelta) -> None:
         """Note where the query stands; the same as before means that it has stood there since."""
         if sight != self._sight:
             self._sight, self._step_since = sight, now
 
-    def add(self, event: str, fields: dict[str, Any], *, now: timedelta) -> None:
-        """Note one progress event, as text and as what it says."""
-        self._step_since = self._progress_since = now
-        if has_run(fields.get("durationMs", {"addBatch": 0})):
-            self.batch = max(self.batch, int(fields["batchId"]))
+    def add(self, event: str, batch: int | None, *, now: timedelta) -> None:
+        """Note one progress event and the batch that it tells of; None for an idle one's."""
+        self.renew(now=now)
+        if batch is not None:
+            self.batch = max(self.batch, batch)
             self._batches.append((next(self._numbers), event))
             self._idle_in_a_row = 0
         else:
             self._idle.append((next(self._numbers), event))
             self._idle_in_a_row += 1
         self.has_news = self.has_news or self._idle_in_a_row <= IDLE_KEPT
+
+    def renew(self, *, now: timedelta) -> None:
+        """Any progress event is a sign of life, whatever it says."""
+        self._step_since = self._progress_since = now
+
+    def miss(self) -> bool:
+        """Note that progress could not be read; True the first time."""
+        is_first, self._has_missed = not self._has_missed, True
+        return is_first
 
     def beat(self, *, now: timedelta) -> QueryBeat | None:
         """What a beat says of the query; None before it was seen."""
@@ -73,6 +83,13 @@ class QueryReport:
                 break
             kept.appendleft(event)
         return list(kept)
+
+
+def batch_of(event: str) -> int | None:
+    """The number of the batch that an event tells of, None for an idle trigger's. Raises anything for an odd event."""
+    fields = json.loads(event)
+    event.encode()  # What can't be written to the driver's folder must not wait there for the beat.
+    return int(fields["batchId"]) if has_run(fields.get("durationMs", {"addBatch": 0})) else None
 
 
 def seconds_between(begin: timedelta, end: timedelta) -> float:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
+_Mark = tuple[int, str]
+"""A batch has the number that the idle events before it had, so an event is known by its number and time together."""
+
 MESSAGE_LENGTH = 200
 
 _IN_BATCH = ("Processing new data", "No new data but cleaning up state")
@@ -38,7 +41,8 @@ class QueryWatch:
         self.query = query
         self._query_id = str(query.id)
         self._name = query.name or ""
-        self._newest: StreamingQueryProgress | None = None
+        self._newest: _Mark | None = None
+        self._next_batch = 0
 
     def look(self) -> QuerySight:
         """Where it stands."""
@@ -47,17 +51,14 @@ class QueryWatch:
         return QuerySight(query_id=self._query_id, name=self._name, step=self._step(status, message), message=message)
 
     def new_progress(self) -> list[str]:
-        """Each progress event since the last call, one line of JSON each, oldest first.
-
-        A batch has the number that the idle events before it had, so an event is known by its number and time together.
-        """
+        """Each progress event since the last call, one line of JSON each, oldest first. Raises anything for an odd one."""
         last = self.query.lastProgress
-        if last is None or (self._newest and _mark(last) == _mark(self._newest)):
+        if last is None or _mark(last) == self._newest:
             return []
-        events = [last] if self._is_next(last) else self._unseen()
+        events = [last] if self._is_next(last) else self._unseen(last)
         if events:
             # Not `last`: another may have come between the two questions.
-            self._newest = events[-1]
+            self._remember(events[-1])
         return [event.json for event in events]
 
     @property
@@ -65,10 +66,13 @@ class QueryWatch:
         """Whether no trigger is active right now."""
         return not self.query.status["isTriggerActive"]
 
-    def last_mark(self) -> tuple[int, str]:
-        """What its newest progress event is known by; changes with the end of each batch."""
-        last = self.query.lastProgress
-        return (-1, "") if last is None else _mark(last)
+    def last_mark(self) -> _Mark | None:
+        """What its newest progress event is known by, None for one that can't be read; changes with the end of a batch."""
+        try:
+            last = self.query.lastProgress
+            return (-1, "") if last is None else _mark(last)
+        except Exception:
+            return None
 
     def _step(self, status: dict[str, Any], message: str) -> QueryStep:
         if not self.query.isActive:
@@ -84,17 +88,21 @@ class QueryWatch:
 
         To take all of the hundred events that Spark keeps across to Python costs 0.2 s (measured), so it is avoided.
         """
-        if self._newest is None:
-            return False
-        return int(event.batchId) <= int(self._newest.batchId) + (1 if has_run(self._newest.durationMs) else 0)
+        return self._newest is not None and int(event.batchId) <= self._next_batch
 
-    def _unseen(self) -> "list[StreamingQueryProgress]":
-        recent = list(self.query.recentProgress)
-        if self._newest is None:
-            return recent
-        known = [index for index, event in enumerate(recent) if _mark(event) == _mark(self._newest)]
+    def _unseen(self, last: "StreamingQueryProgress") -> "list[StreamingQueryProgress]":
+        try:
+            recent = list(self.query.recentProgress)
+            known = [index for index, event in enumerate(recent) if _mark(event) == self._newest]
+        except Exception:
+            # One of the hundred that can't be read hides all of them.
+            return [last]
         return recent[known[-1] + 1 :] if known else recent
 
+    def _remember(self, event: "StreamingQueryProgress") -> None:
+        has_ended_batch = has_run(event.durationMs)
+        self._newest, self._next_batch = _mark(event), int(event.batchId) + has_ended_batch
 
-def _mark(event: "StreamingQueryProgress") -> tuple[int, str]:
+
+def _mark(event: "StreamingQueryProgress") -> _Mark:
     return int(event.batchId), str(event.timestamp)

@@ -4,17 +4,19 @@ The beat's thread only reads what is noted here, so a call to the JVM that hangs
 of the last look.
 """
 
-import json
+import logging
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from streamops.clock import Clock, SystemClock
 from streamops.control.drivers import DriverPhase, QueryBeat
-from streamops.spark.query_report import PROGRESS_KEPT, QueryReport, seconds_between
-from streamops.spark.query_watch import QuerySight
+from streamops.spark.query_report import PROGRESS_KEPT, QueryReport, batch_of, seconds_between
+from streamops.spark.query_watch import MESSAGE_LENGTH, QuerySight
 
 __all__ = ["PROGRESS_KEPT", "UNKNOWN_EXECUTORS", "DriverReport", "ReportState"]
+
+log = logging.getLogger(__name__)
 
 UNKNOWN_EXECUTORS = -1
 
@@ -65,10 +67,19 @@ class DriverReport:
                 self._query(number).see(sight, now=now)
 
     def add_progress(self, events: Iterable[str], *, query: int = 0) -> None:
-        """Spark's progress events of one query, one line of JSON each, oldest first; 0 is the stream's own query."""
+        """Spark's progress events of one query, one line of JSON each, oldest first; 0 is the stream's own query.
+
+        One that can't be read is left out.
+        """
+        for event in events:
+            self._add(event, query)
+
+    def miss_progress(self, trouble: Exception, *, query: int = 0) -> None:
+        """Progress of a query can't be read: no reason to end it, and told once in the driver's log."""
         with self._lock:
-            for event in events:
-                self._query(query).add(event, json.loads(event), now=self._clock.monotonic())
+            is_first = self._query(query).miss()
+        if is_first:
+            log.warning("progress unreadable: query=%d %s", query, repr(trouble)[:MESSAGE_LENGTH])
 
     def state(self) -> ReportState:
         """How things stand."""
@@ -98,6 +109,17 @@ class DriverReport:
             for query in self._queries:
                 query.has_news = False
             return "".join(line + "\n" for query in self._queries for line in query.lines()).encode()
+
+    def _add(self, event: str, query: int) -> None:
+        try:
+            batch = batch_of(event)
+        except Exception as error:
+            with self._lock:
+                self._query(query).renew(now=self._clock.monotonic())
+            self.miss_progress(error, query=query)
+            return
+        with self._lock:
+            self._query(query).add(event, batch, now=self._clock.monotonic())
 
     def _enter(self, phase: DriverPhase) -> None:
         if phase is not self._phase:

@@ -1,7 +1,11 @@
 """Whether what a failed stream waits for answers again."""
 
 import os
+import queue
+import re
 import socket
+import threading
+import time
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
@@ -14,7 +18,12 @@ from streamops.storage.address import local_path
 PROBE_INTERVAL = timedelta(seconds=10)
 """Between two probes of one stream's dependency; a look in between uses the last answer."""
 CONNECT_LIMIT = timedelta(seconds=3)
-"""For one server that does not even refuse."""
+"""For one server that does not even refuse, all its addresses together."""
+PROBE_LIMIT = timedelta(seconds=6)
+"""For a whole probe: it runs inside a look, and a name service may take as long as it likes."""
+_REASONS_SHOWN = 3
+_SERVER = re.compile(r"(?:[A-Za-z][A-Za-z0-9_]*://)?(?:\[([0-9A-Fa-f:.%\w-]+)\]|([\w.:%-]+)):(\d{1,5})", re.ASCII)
+"""As Kafka's clients read it (Utils.HOST_PORT_PATTERN, 3.9): `host:port`, `SASL_SSL://host:port`, `[::1]:port`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,25 +64,98 @@ class NetworkProber:
         return answer
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Knock:
+    """What came of one server; `is_open` None where nobody was asked."""
+
+    server: str
+    is_open: bool | None
+    reason: str
+
+
 def _probe_broker(spec: StreamSpec) -> Reachability:
-    target, evidence = spec.source.bootstrap_servers, ""
-    for server in target.split(","):
-        host, _, port = server.strip().rpartition(":")
+    """One server that accepts is enough; only where each has been asked in vain is the broker known to be away."""
+    target = spec.source.bootstrap_servers
+    servers = {server.strip() for server in target.split(",") if server.strip()}
+    knocks = _knock_at_all(servers)
+    reasons = [f"{knock.server}: {knock.reason}" for knock in knocks]
+    if knocks and knocks[-1].is_open:
+        return Reachability(target=target, is_reachable=True, evidence=reasons[-1])
+    reasons += [f"{server}: no answer yet" for server in sorted(servers - {knock.server for knock in knocks})]
+    is_known = bool(knocks) and len(knocks) == len(servers) and all(knock.is_open is False for knock in knocks)
+    evidence = "; ".join(reasons[:_REASONS_SHOWN]) or "no server is named"
+    return Reachability(target=target, is_reachable=False if is_known else None, evidence=evidence)
+
+
+def _knock_at_all(servers: set[str]) -> list[_Knock]:
+    """The answers that came within the limit, up to the first server that accepts.
+
+    A thread each, as nothing else bounds a name service that hangs; what is late is left to end by itself.
+    """
+    answers: queue.SimpleQueue[_Knock] = queue.SimpleQueue()
+    for server in servers:
+        threading.Thread(target=lambda server: answers.put(_knock(server)), args=(server,), daemon=True).start()
+    deadline = time.monotonic() + PROBE_LIMIT.total_seconds()
+    knocks: list[_Knock] = []
+    while len(knocks) < len(servers):
         try:
-            with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_LIMIT.total_seconds()):
-                return Reachability(target=target, is_reachable=True, evidence=f"{server.strip()} accepts connections")
-        except (OSError, ValueError) as error:
-            evidence = f"{server.strip()}: {error}"
-    return Reachability(target=target, is_reachable=False, evidence=evidence)
+            knocks.append(answers.get(timeout=max(0, deadline - time.monotonic())))
+        except queue.Empty:
+            break
+        if knocks[-1].is_open:
+            break
+    return knocks
+
+
+def _knock(server: str) -> _Knock:
+    address = _SERVER.fullmatch(server)
+    if address is None or int(address[3]) not in range(1, 65536):
+        return _Knock(server=server, is_open=None, reason="not host:port")
+    try:
+        _connect(address[1] or address[2], int(address[3]))
+    except UnicodeError:
+        return _Knock(server=server, is_open=None, reason="not a name of a host")
+    except OSError as error:
+        return _Knock(server=server, is_open=False, reason=str(error))
+    return _Knock(server=server, is_open=True, reason="accepts connections")
+
+
+def _connect(host: str, port: int) -> None:
+    """Raises what the last of the host's addresses answered, where none accepts."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    refusal = OSError("its name has no address")
+    for family, kind, protocol, _, address in found:
+        try:
+            with socket.socket(family, kind, protocol) as connection:
+                connection.settimeout(CONNECT_LIMIT.total_seconds() / len(found))
+                connection.connect(address)
+            return
+        except OSError as error:
+            refusal = error
+    raise refusal
 
 
 def _probe_table(spec: StreamSpec) -> Reachability:
+    """The table's own folder is judged, or the one in which it would be made; further up lies another file system."""
     target = spec.sink.table
     path = local_path(target)
     if path is None:
         return Reachability(target=target, is_reachable=None, evidence="not a local folder, not probed")
-    while not os.path.exists(path) and path != "/":
-        path = os.path.dirname(path)
-    is_writable = os.path.isdir(path) and os.access(path, os.W_OK)
-    evidence = f"{path} is {'a' if is_writable else 'no'} folder that can be written"
+    folder = path if os.path.exists(path) else os.path.dirname(path)
+    try:
+        is_writable, evidence = _judge_folder(folder)
+    except OSError as error:
+        is_writable, evidence = None, f"{folder} can't be told from here: {error.strerror}"
     return Reachability(target=target, is_reachable=is_writable, evidence=evidence)
+
+
+def _judge_folder(folder: str) -> tuple[bool | None, str]:
+    if not os.path.exists(folder):
+        return None, f"{folder} is not there: not mounted here, or of another host"
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
+        return False, f"{folder} is no folder that can be written"
+    room = os.statvfs(folder)
+    # Some file systems tell of no blocks at all.
+    if room.f_blocks and not room.f_bavail:
+        return False, f"{folder}: no space left"
+    return True, f"{folder} is a folder that can be written"

@@ -2,12 +2,15 @@
 
 import json
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 
 from streamops.control.drivers import DriverPhase
+from streamops.spark import query
 from streamops.spark.query import RunningQueries
 from streamops.spark.report import UNKNOWN_EXECUTORS, DriverReport
+from support.clock import FakeClock
 from support.specs import seconds
 
 RAN = ("addBatch", "triggerExecution")
@@ -80,6 +83,11 @@ class FakeQuery:
         self.failure, self.isActive = failure, False
 
 
+@pytest.fixture(autouse=True)
+def quick_looks(monkeypatch):
+    monkeypatch.setattr(query, "_TICK", seconds(0.001))
+
+
 @pytest.fixture
 def report():
     return DriverReport()
@@ -141,6 +149,7 @@ def test_queries_have_ended_only_when_all_have(report):
     assert len(looks) == 2
 
 
+@pytest.mark.fault("B64")
 @pytest.mark.parametrize("failing", [0, 1], ids=["the stream's own", "a companion"])
 def test_the_first_query_that_fails_is_told(report, failing):
     queries = [FakeQuery(), FakeQuery()]
@@ -150,6 +159,7 @@ def test_the_first_query_that_fails_is_told(report, failing):
         running(report, *queries).run(is_stop_wanted=never)
 
 
+@pytest.mark.fault("B64")
 def test_after_a_failure_the_rest_is_stopped(report):
     failed, healthy = FakeQuery(), FakeQuery()
     failed.end(RuntimeError("disk full"))
@@ -168,6 +178,7 @@ def test_a_wanted_stop_ends_every_query(report):
     assert report.state().phase is DriverPhase.STOPPING
 
 
+@pytest.mark.fault("B67")
 def test_a_stop_waits_for_the_end_of_the_batch_that_runs(report):
     """`stop()` in the middle of a batch would interrupt it, and it would run again."""
     query = FakeQuery(is_in_batch=True).run_batches(2)
@@ -308,3 +319,110 @@ def test_executors_that_cannot_be_counted_end_no_query(report):
     look_once(report, FakeQuery(), count_executors=fail)
 
     assert report.state().executors == UNKNOWN_EXECUTORS
+
+
+# Progress that can't be read
+
+
+def odd(**fields) -> SimpleNamespace:
+    """An event of a form that no Spark known has."""
+    said = {"batchId": 1, "timestamp": "12:00:01", "durationMs": {"addBatch": 1}} | fields
+    return SimpleNamespace(**{"json": json.dumps(said), **said})
+
+
+class Unreadable:
+    """PySpark itself chokes on it, as it builds an event from its JSON."""
+
+    def __getattr__(self, name: str):
+        raise KeyError("sources")
+
+
+UNREADABLE = [
+    pytest.param({}, id="without fields"),
+    pytest.param(Unreadable(), id="without sources"),
+    pytest.param(odd(batchId="one"), id="a text for the batch"),
+    pytest.param(odd(batchId=None), id="no batch"),
+    pytest.param(odd(batchId=float("nan")), id="a batch that is no number"),
+    pytest.param(odd(batchId=float("inf")), id="a batch beyond all bounds"),
+    pytest.param(odd(durationMs=None), id="no durations"),
+    pytest.param(odd(durationMs=7), id="a number for the durations"),
+    pytest.param(odd(json=None), id="no JSON"),
+    pytest.param(odd(json=""), id="empty JSON"),
+    pytest.param(odd(json="[]"), id="a list"),
+    pytest.param(odd(json="[" * 100_000), id="nested without end"),
+    pytest.param(odd(json='{"batchId": ' + "9" * 5000 + "}"), id="a number without end"),
+    pytest.param(odd(json='{"batchId": 1, "name": "\ud800"}'), id="no text that can be written"),
+]
+
+
+@pytest.mark.parametrize("event", UNREADABLE)
+def test_progress_that_cannot_be_read_ends_no_query_and_is_told_once(report, caplog, event):
+    query = FakeQuery(events=[event])
+    looks = iter([False, False, True])
+
+    assert running(report, query).run(is_stop_wanted=lambda: next(looks)) is False
+
+    assert [record.message.partition(" query=0")[0] for record in caplog.records] == ["progress unreadable:"]
+    assert (report.state().queries[0].query_id, report.state().batch, report.take_progress()) == ("q-1", -1, None)
+
+
+@pytest.mark.parametrize("event", UNREADABLE)
+def test_progress_after_one_that_cannot_be_read_is_reported_again(report, event):
+    query = FakeQuery().run_batches(1)
+    steps = iter([event, Progress(2), Progress(3), None])
+
+    def go_on() -> bool:
+        step = next(steps)
+        query.events += [step] if step is not None else []
+        return step is None
+
+    running(report, query).run(is_stop_wanted=go_on)
+
+    assert reported(report) == [0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("event", "batch"),
+    [
+        pytest.param(odd(batchId="1"), 1, id="a text that is a number"),
+        pytest.param(odd(durationMs={"addBatch": float("nan")}), 1, id="a duration that is no number"),
+        pytest.param(odd(sources=[{"description": "x" * 5_000_000}]), 1, id="very long"),
+        pytest.param(odd(sources=None), 1, id="no sources"),
+    ],
+)
+def test_progress_of_an_odd_form_that_tells_its_batch_is_one(report, event, batch):
+    look_once(report, FakeQuery(events=[event]))
+
+    assert report.state().batch == batch
+
+
+def test_one_query_whose_progress_cannot_be_read_hides_no_other(report):
+    look_once(report, FakeQuery(events=[Unreadable()]), FakeQuery(id="q-2").run_batches(2))
+
+    assert [beat.batch for beat in report.state().queries] == [-1, 1]
+
+
+def test_an_event_is_a_sign_of_life_even_where_it_cannot_be_read():
+    """Else quick batches that look like one long batch would be taken for a stall, and the query restarted."""
+    clock = FakeClock()
+    report = DriverReport(clock=clock)
+    look_once(report, FakeQuery())
+    clock.advance(seconds(60))
+    report.add_progress(["no JSON"])
+
+    assert report.state().queries[0].progress_seconds == 0
+
+
+@pytest.mark.parametrize("first", [Progress(0), Unreadable()], ids=["one that can", "one that cannot"])
+def test_a_stop_ends_with_its_batch_though_the_progress_cannot_be_read(report, first):
+    query = FakeQuery(is_in_batch=True, events=[first])
+
+    def end_the_batch():
+        query.is_in_batch = False
+        query.events.append(Unreadable())
+
+    query.on_last_progress = end_the_batch
+
+    running(report, query).run(is_stop_wanted=always)
+
+    assert not query.isActive

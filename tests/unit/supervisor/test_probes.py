@@ -1,11 +1,21 @@
 """Whether what a stream waits for answers: real sockets and real folders."""
 
+import contextlib
+import errno
+import os
 import socket
+import threading
+import time
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from streamops.restart import Remedy
 from streamops.spec import KafkaSource, SinkSpec
+from streamops.storage.address import local_path
+from streamops.supervisor import probes
 from streamops.supervisor.probes import PROBE_INTERVAL, NetworkProber
 from support.clock import FakeClock
 from support.specs import a_stream
@@ -50,9 +60,100 @@ def test_a_broker_that_refuses_does_not_answer_and_the_reason_is_told(listener):
     assert closed in answer.evidence
 
 
-@pytest.mark.parametrize("server", ["nowhere.invalid:9092", "broker", "127.0.0.1:not-a-port", "127.0.0.1:99999999"])
-def test_an_address_that_makes_no_sense_is_an_answer_and_no_error(server):
-    assert NetworkProber(FakeClock()).probe(SOURCE, reads_from(server)).is_reachable is False
+def test_a_name_that_nobody_knows_does_not_answer():
+    assert NetworkProber(FakeClock()).probe(SOURCE, reads_from("nowhere.invalid:9092")).is_reachable is False
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "broker",
+        "127.0.0.1:not-a-port",
+        "127.0.0.1:99999999",
+        "127.0.0.1:0",
+        "a b:9092",
+        "x" * 70 + ".y:9092",
+        "[::1]",
+        "",
+    ],
+)
+def test_an_address_that_makes_no_sense_cannot_be_told_and_holds_nothing_up(server):
+    answer = NetworkProber(FakeClock()).probe(SOURCE, reads_from(server))
+
+    assert answer.is_reachable is None
+    assert server in answer.evidence
+
+
+@pytest.mark.parametrize("protocol", ["SASL_SSL", "PLAINTEXT", "ssl"])
+def test_a_protocol_before_a_server_is_no_part_of_its_name(listener, protocol):
+    server = f"{protocol}://{address_of(listener)}"
+
+    assert NetworkProber(FakeClock()).probe(SOURCE, reads_from(server)).is_reachable is True
+
+
+@pytest.mark.parametrize("form", ["[::1]:{}", "PLAINTEXT://[::1]:{}", "::1:{}"])
+def test_an_address_with_colons_of_its_own_is_read_as_kafka_reads_it(form):
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as server:
+        spec = reads_from(form.format(server.getsockname()[1]))
+
+        assert NetworkProber(FakeClock()).probe(SOURCE, spec).is_reachable is True
+
+
+def test_a_server_that_cannot_be_told_keeps_no_other_from_answering(listener):
+    spec = reads_from("broker", address_of(listener))
+
+    assert NetworkProber(FakeClock()).probe(SOURCE, spec).is_reachable is True
+
+
+def test_a_broker_is_not_away_as_long_as_one_of_its_servers_cannot_be_told(listener):
+    closed = address_of(listener)
+    listener.close()
+
+    assert NetworkProber(FakeClock()).probe(SOURCE, reads_from("broker", closed)).is_reachable is None
+
+
+@pytest.fixture
+def silent_port():
+    """A port of each of this host's addresses that neither accepts nor refuses: its queue is full."""
+    with socket.create_server(("", 0), backlog=0) as server, contextlib.ExitStack() as waiting:
+        port = server.getsockname()[1]
+        for _ in range(3):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(("127.0.0.1", port))
+        yield port
+
+
+def test_many_silent_servers_take_no_longer_than_one(silent_port, monkeypatch):
+    monkeypatch.setattr(probes, "CONNECT_LIMIT", timedelta(seconds=0.3))
+    servers = [f"127.0.0.{number}:{silent_port}" for number in range(1, 21)]
+    started = time.monotonic()
+
+    answer = NetworkProber(FakeClock()).probe(SOURCE, reads_from(*servers))
+
+    assert answer.is_reachable is False
+    assert time.monotonic() - started < 3
+
+
+def test_a_name_service_that_hangs_holds_up_neither_the_look_nor_the_stream(listener, monkeypatch):
+    closed, released = address_of(listener), threading.Event()
+    listener.close()
+    monkeypatch.setattr(probes, "PROBE_LIMIT", timedelta(seconds=0.3))
+    resolve = socket.getaddrinfo
+
+    def hang_for_one(host, *others, **named):
+        if host == "hangs":
+            released.wait(5)
+        return resolve(host, *others, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang_for_one)
+    try:
+        answer = NetworkProber(FakeClock()).probe(SOURCE, reads_from("hangs:9092", closed))
+    finally:
+        released.set()
+
+    assert answer.is_reachable is None
+    assert "hangs:9092: no answer" in answer.evidence
 
 
 def test_an_answer_holds_for_a_while_so_that_a_broker_in_trouble_is_not_stormed(listener):
@@ -73,6 +174,7 @@ def writes_to(table: str):
 
 
 def test_a_table_that_is_not_there_yet_answers_where_it_could_be_made(tmp_path):
+    (tmp_path / "tables").mkdir()
     spec = writes_to(f"file://{tmp_path}/tables/orders")
 
     assert NetworkProber(FakeClock()).probe(SINK, spec).is_reachable is True
@@ -83,6 +185,56 @@ def test_a_table_below_a_file_can_never_be_written(tmp_path):
     spec = writes_to(f"file://{tmp_path}/tables/orders")
 
     assert NetworkProber(FakeClock()).probe(SINK, spec).is_reachable is False
+
+
+def test_a_table_whose_mount_is_missing_cannot_be_told(tmp_path):
+    """The folders above it are of another file system: that they can be written says nothing."""
+    answer = NetworkProber(FakeClock()).probe(SINK, writes_to(f"file://{tmp_path}/mount/tables/orders"))
+
+    assert answer.is_reachable is None
+    assert f"{tmp_path}/mount/tables is not there" in answer.evidence
+
+
+def a_table(folder: Path):
+    table = folder / "orders"
+    table.mkdir()
+    return writes_to(f"file://{table}")
+
+
+def test_a_table_that_can_be_written_answers(tmp_path):
+    assert NetworkProber(FakeClock()).probe(SINK, a_table(tmp_path)).is_reachable is True
+
+
+def test_a_table_that_may_not_be_written_does_not_answer(tmp_path, monkeypatch):
+    """Its parent may be: that says nothing. Root may write anywhere, so the permission is played."""
+    spec = a_table(tmp_path)
+    monkeypatch.setattr(os, "access", lambda path, _: str(path) != local_path(spec.sink.table))
+
+    assert NetworkProber(FakeClock()).probe(SINK, spec).is_reachable is False
+
+
+@pytest.mark.parametrize(
+    ("blocks", "answers"), [(1000, False), (0, True)], ids=["a full disk", "a file system that tells of no blocks"]
+)
+def test_a_table_on_a_full_disk_does_not_answer(tmp_path, monkeypatch, blocks, answers):
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_blocks=blocks, f_bavail=0))
+
+    answer = NetworkProber(FakeClock()).probe(SINK, a_table(tmp_path))
+
+    assert answer.is_reachable is answers
+    assert ("no space left" in answer.evidence) is not answers
+
+
+def test_a_file_system_that_does_not_say_how_full_it_is_cannot_be_told(tmp_path, monkeypatch):
+    def fail(_):
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    monkeypatch.setattr(os, "statvfs", fail)
+
+    answer = NetworkProber(FakeClock()).probe(SINK, a_table(tmp_path))
+
+    assert answer.is_reachable is None
+    assert "Stale file handle" in answer.evidence
 
 
 def test_a_table_elsewhere_cannot_be_told_from_here():
