@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -18,7 +19,9 @@ from streamops.control.attendance import Attendance, attendance_address, read_at
 from streamops.control.records import Author
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
+from streamops.supervisor.reconcile.book import read_book
 from streamops.supervisor.reconcile.facts import StreamTask
+from support.settings import a_declared_stream
 
 DAG = "stream__orders"
 
@@ -164,6 +167,7 @@ def test_a_lost_stream_of_a_paused_dag_is_not_started(place, server):
     assert place.kinds == ["claimed", "submitted", "driver_ended"]
 
 
+@pytest.mark.fault("B78")
 def test_a_lost_stream_with_a_run_is_left_to_it(place, server):
     place.kill(place.start())
     sign(place, ago=LONG)
@@ -173,6 +177,59 @@ def test_a_lost_stream_with_a_run_is_left_to_it(place, server):
         run_reconciler(place.config)
 
     assert place.kinds == ["claimed", "submitted"]
+
+
+@pytest.mark.parametrize(
+    ("server_says", "signed_ago", "told"),
+    [
+        pytest.param({"is_paused": True}, timedelta(0), "paused-dag: its DAG stream__orders is paused", id="paused"),
+        pytest.param({"is_present": False}, timedelta(0), "missing-dag: Airflow has no DAG", id="missing"),
+        pytest.param(
+            {"living_runs": 1, "deferred": 1}, timedelta(seconds=95), "deferred, and no trigger", id="triggerer dead"
+        ),
+        pytest.param({}, timedelta(seconds=95), "no run of stream__orders lives", id="runs deleted"),
+        pytest.param({"error": API_ERROR_500}, timedelta(seconds=95), "unsupervised since", id="Airflow is silent"),
+    ],
+)
+def test_an_unsupervised_stream_that_runs_fails_it(place, server, server_says, signed_ago, told):
+    place.start()
+    sign(place, ago=signed_ago)
+    for name, value in server_says.items():
+        setattr(server, name, value)
+
+    with pytest.raises(AirflowFailException, match=told):
+        run_reconciler(place.config)
+
+    assert place.kinds == ["claimed", "submitted"]
+
+
+def test_what_airflow_said_is_kept_for_reports_from_outside(place, server):
+    place.start()
+    server.is_paused = True
+    sign(place, ago=timedelta(0))
+    with pytest.raises(AirflowFailException):
+        run_reconciler(place.config)
+
+    told = read_book(LocalStorage(), load_settings(place.config).state_root).told
+
+    assert [(task.stream, task.task.is_paused) for task in told.idle] == [("orders", True)]
+
+
+def test_one_bad_declaration_hides_no_other_stream(place, server):
+    """The bad one runs, and is shown as well."""
+    place.start()
+    sign(place, ago=LONG)
+    other = a_declared_stream("clicks", launch={"spark_submit": str(place.spark_submit)})
+    place.project.load(streams={"orders": a_declared_stream(job="jobs/none.py"), "clicks": other})
+    # A stream that was declared a moment ago is given time to be picked up.
+    long_ago = (datetime.now(UTC) - LONG).timestamp()
+    os.utime(place.config, (long_ago, long_ago))
+
+    with pytest.raises(AirflowFailException, match="2 critical") as failed:
+        run_reconciler(place.config)
+
+    assert "orders: wrong-settings" in str(failed.value)
+    assert "clicks: unattended" in str(failed.value)
 
 
 def test_settings_that_declare_nothing_fail_it(place):

@@ -45,8 +45,8 @@ def reconcile(
 ) -> None:
     """Compare what is declared with what is: orphan and lost drivers, streams that nobody looks after.
 
-    Drivers are seen on this host only. Nothing is started here: that is for a supervisor. Without --act nothing
-    changes.
+    Drivers are seen on this host only; of paused and missing DAGs it tells what the DAG `streamops_reconcile` has heard
+    lately. Nothing is started here: that is for a supervisor. Without --act nothing changes.
 
     Exit code 0: all is as declared, or was repaired. 3: a warning is left. 4: something critical or unknown is.
     """

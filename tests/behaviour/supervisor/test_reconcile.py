@@ -1,87 +1,22 @@
 """The reconciler over memory, beside real supervisors and drivers that keep the real lease."""
 
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 
-from streamops.control.attendance import UNATTENDED_AFTER, AttendanceBook, read_attendance
-from streamops.control.codec import encode_record
+from streamops.control.attendance import read_attendance
 from streamops.control.layout import log_folder, record_address
-from streamops.control.records import ActEnded, Author, Body, Outcome
+from streamops.control.records import ActEnded, Outcome
 from streamops.control.registry import RegistryEntry, entry_address, register
 from streamops.errors import LaunchError
 from streamops.launch import FoundDriver
 from streamops.storage import join
-from streamops.supervisor.reconcile import Declared, Doors, FindingKind, Reconciler, Report, Severity
-from streamops.supervisor.reconcile.facts import StreamTask
-from support.launcher import FakeDriver
-from support.records import a_record
+from streamops.supervisor.reconcile import FindingKind, Severity
+from support.reconciling import AUTHOR, DAG, LONG, Place, append, lost, orphan
 from support.specs import SUPERVISOR, a_stream, seconds
 from support.storage import InterruptibleStorage, SwitchableStorage
-from support.world import HostLauncher, World
-
-AUTHOR = Author(actor="airflow:streamops_reconcile", host="host-1", pid=12)
-TRIGGER = Author(actor="airflow:trigger", host="host-1", pid=13)
-DAG = StreamTask(dag="stream__orders")
-LONG = UNATTENDED_AFTER + seconds(1)
-
-
-@dataclass
-class Airflow:
-    """What Airflow says about every stream, and what it was asked."""
-
-    task: StreamTask | None = None
-    asked: list[tuple[str, bool]] = field(default_factory=list)
-
-    def task_of(self, stream: str, *, in_detail: bool) -> StreamTask | None:
-        self.asked.append((stream, in_detail))
-        return self.task
-
-
-class Place:
-    """A world with a reconciler beside it."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.storage = world.storage
-        self.launcher = HostLauncher(world, "host-1", lambda _: None)
-        self.airflow = Airflow()
-        self.specs = (world.spec,)
-        self.wrong: tuple[tuple[str, str], ...] = ()
-        self.patience = seconds(5)
-
-    def reconcile(self, *, act: bool = False) -> Report:
-        doors = Doors(
-            storage_for=lambda address: self.storage,
-            launcher=self.launcher,
-            clock=self.world.clock,
-            supervisor_of=lambda spec: self.world.supervisor(spec=spec),
-            orchestrator=self.airflow,
-            patience=self.patience,
-        )
-        declared = Declared(state_root=self.world.state_root, specs=self.specs, wrong=self.wrong)
-        return Reconciler(declared=declared, doors=doors, author=AUTHOR).run(act=act)
-
-    def kinds(self, *, act: bool = False) -> list[FindingKind]:
-        return [finding.kind for finding in self.reconcile(act=act).findings]
-
-    def the_finding(self, *, act: bool = False):
-        (finding,) = self.reconcile(act=act).findings
-        return finding
-
-    def sign(self, by: Author = TRIGGER) -> None:
-        """A supervisor looks after the stream now."""
-        book = AttendanceBook(self.storage, self.world.state_root, stream="orders", author=by, clock=self.world.clock)
-        book.sign()
-
-    def leave_alone(self) -> None:
-        """Everybody but the drivers goes away for long enough to be missed."""
-        self.world.run(LONG)
-
-    @property
-    def record_kinds(self) -> list[str]:
-        return [record.body.kind for record in self.world.records]
+from support.world import World
 
 
 @pytest.fixture
@@ -90,20 +25,6 @@ def place(tmp_path):
     place.world.supervisor().settle()
     place.world.run(seconds(20))
     return place
-
-
-def orphan(place: Place) -> FakeDriver:
-    """A driver of epoch 1 that neither lease nor watchdog ended, although epoch 2 was claimed long ago."""
-    told = place.world.driver.process
-    place.world.kill(place.world.driver)
-    _append(place, replace(place.world.records[0].body, epoch=2, token="second"))
-    return place.world.processes.add(told.token, request=told.request)
-
-
-def _append(place: Place, body: Body) -> None:
-    number = place.world.state.next_number
-    content = encode_record(a_record(body, number, at=place.world.clock.now()))
-    place.storage.write(record_address(place.world.control, number), content)
 
 
 # Looking
@@ -246,6 +167,7 @@ def test_a_blocked_stream_is_told(place):
 # Orphans
 
 
+@pytest.mark.fault("B80")
 def test_an_orphan_is_killed_and_the_log_tells_it(place):
     old = orphan(place)
     place.leave_alone()
@@ -315,6 +237,7 @@ def test_an_ended_epoch_that_only_seems_known_is_left_alone_after_the_second_rea
     assert driver.signals == []
 
 
+@pytest.mark.fault("B75")
 def test_a_kill_that_does_not_work_is_told(place):
     orphan(place)
     place.leave_alone()
@@ -329,10 +252,12 @@ def test_a_kill_that_does_not_work_is_told(place):
     assert "still lives" in place.world.records[-1].body.outcome
 
 
+@pytest.mark.fault("B69")
+@pytest.mark.fault("B80")
 def test_of_two_live_epochs_the_superseded_one_is_killed_at_once(place):
     """However they came about: the newest may write, the other may not."""
     old = place.world.driver
-    _append(place, replace(place.world.records[0].body, epoch=2, token="second"))
+    append(place, replace(place.world.records[0].body, epoch=2, token="second"))
     younger = place.world.processes.add("second", request=replace(old.process.request, token="second"))
     found = [
         FoundDriver(handle=old.process.handle, control=place.world.control, epoch=1, token=old.process.token),
@@ -377,15 +302,6 @@ def test_a_driver_without_any_log_is_told_as_a_stray(place):
 
 
 # A stream that nobody supervises
-
-
-def lost(place: Place, task: StreamTask | None) -> None:
-    """Supervised from Airflow, then by nobody, and then its driver dies."""
-    place.airflow.task = task
-    place.world.run(seconds(60))
-    place.sign()
-    place.leave_alone()
-    place.world.kill(place.world.driver)
 
 
 def test_a_lost_stream_is_started_where_its_dag_could_run_and_does_not(place):

@@ -227,6 +227,7 @@ def test_the_whole_log_decides_right_before_a_kill(bodies, driver, may):
 # Who looks after a stream
 
 
+@pytest.mark.fault("B78")
 @pytest.mark.parametrize(
     ("task", "cause", "repair"),
     [

@@ -16,6 +16,7 @@ def supervision(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[
         return
     if facts.is_attended(now):
         yield from _watched_in_vain(facts)
+        yield from _standing_still(facts)
         return
     yield _unattended(facts, Severity.WARNING if is_new else Severity.CRITICAL)
     if facts.is_meant_to_run and facts.is_down:
@@ -112,3 +113,40 @@ def _watched_in_vain(facts: StreamFacts) -> Iterator[Finding]:
         meaning="its trigger watches it still, but when its driver ends, nobody restarts it",
         repair=_advice(task, facts.stream),
     )
+
+
+def _standing_still(facts: StreamFacts) -> Iterator[Finding]:
+    """Somebody signs for a stream that does not run: what was due long ago is not done, or it waits without end.
+
+    What the stream waited for may have answered a moment ago: then nobody is late yet for certain.
+    """
+    overdue, sign = facts.overdue, facts.attendance
+    if overdue is None or sign is None:
+        return
+    decision, who = overdue.decision, f"{sign.by.actor} on {sign.by.host}"
+    since = f" since {facts.changed_at:%Y-%m-%d %H:%M:%S} UTC" if facts.changed_at else ""
+    if overdue.is_act:
+        yield finding_of(
+            facts,
+            FindingKind.OVERDUE,
+            Severity.WARNING if overdue.waited_for else Severity.CRITICAL,
+            evidence=f"nothing was done{since}, and {_claimed_in_vain(facts)}{decision.action} is due: {decision.reason}",
+            meaning=f"the stream stands still, its backlog grows, and {who}, who looks after it, gets no further",
+            repair=f"see the log of {who}; `streamops supervise {facts.stream} --once` tells what is in the way",
+        )
+    elif overdue.is_endless_wait:
+        yield finding_of(
+            facts,
+            FindingKind.WAITING,
+            Severity.WARNING,
+            evidence=f"it waits{since}: {decision.reason}",
+            meaning="the stream stands still, and this does not end by itself",
+            repair=f"do what the evidence says; `streamops status {facts.stream}` tells more",
+        )
+
+
+def _claimed_in_vain(facts: StreamFacts) -> str:
+    newest = facts.newest
+    if newest is None or newest.submission or not newest.is_open:
+        return ""
+    return f"epoch {newest.number} was claimed and never submitted; "

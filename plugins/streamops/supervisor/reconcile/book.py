@@ -1,19 +1,25 @@
 """Since when a finding has been known: `<state_root>/reconcile.json`.
 
-A reconciler that runs every minute finds the same thing every minute; the book tells news from what is known.
+A reconciler that runs every minute finds the same thing every minute; the book tells news from what is known. It also
+keeps what Airflow said about DAGs that keep nothing running, so that a report from outside Airflow tells it too.
 """
 
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from streamops.control import codec
 from streamops.errors import CorruptRecordError, ObjectNotFoundError, StorageError
 from streamops.storage import Storage, join
+from streamops.supervisor.reconcile.facts import StreamFacts, StreamTask
 from streamops.supervisor.reconcile.finding import Finding
 
 log = logging.getLogger(__name__)
+
+
+TOLD_FOR = timedelta(minutes=3)
+"""How long the word of an orchestrator counts: it is asked every minute, and one report may be missed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +31,42 @@ class KnownFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToldTask:
+    """What an orchestrator said about a stream."""
+
+    stream: str
+    task: StreamTask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldTasks:
+    """The DAGs that were paused or missing when an orchestrator was asked last. Nothing may be started on this word."""
+
+    at: datetime
+    idle: tuple[ToldTask, ...] = ()
+
+    @classmethod
+    def of(cls, streams: Iterable[StreamFacts], at: datetime) -> "ToldTasks":
+        """What is worth being told again."""
+        tasks = ((facts.stream, facts.task) for facts in streams if facts.task)
+        idle = (ToldTask(stream=stream, task=task) for stream, task in tasks if task.is_paused or not task.is_present)
+        return cls(at=at, idle=tuple(idle))
+
+    def task_of(self, stream: str, *, in_detail: bool) -> StreamTask | None:
+        """See OrchestratorFacts."""
+        return next((told.task for told in self.idle if told.stream == stream), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FindingBook:
     """All that the last report found."""
 
     known: tuple[KnownFinding, ...] = ()
+    told: ToldTasks | None = None
+
+    def recently_told(self, now: datetime) -> ToldTasks | None:
+        """What an orchestrator said a moment ago, if it did."""
+        return self.told if self.told and abs(now - self.told.at) <= TOLD_FOR else None
 
     def dated(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """The findings, those that are known with the moment of their first sight."""
@@ -36,10 +74,10 @@ class FindingBook:
         return tuple(replace(finding, since=since.get(finding.key)) for finding in findings)
 
     @classmethod
-    def of(cls, findings: Iterable[Finding], now: datetime) -> "FindingBook":
+    def of(cls, findings: Iterable[Finding], now: datetime, *, told: ToldTasks | None = None) -> "FindingBook":
         """The book after a report; what was repaired is news when it comes again."""
         kept = {finding.key: finding.since or now for finding in findings if not finding.is_repaired}
-        return cls(known=tuple(KnownFinding(key=key, since=since) for key, since in kept.items()))
+        return cls(known=tuple(KnownFinding(key=key, since=since) for key, since in kept.items()), told=told)
 
 
 def read_book(storage: Storage, state_root: str) -> FindingBook:

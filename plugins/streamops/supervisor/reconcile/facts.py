@@ -10,6 +10,7 @@ from streamops.control.fold import Desire, Epoch, LogState
 from streamops.launch import DriverState, DriverStatus, FoundDriver
 from streamops.spec import StreamSpec
 from streamops.supervisor.decision import Decision
+from streamops.supervisor.reconcile.overdue import Overdue, is_recent
 
 ALIVE = frozenset({DriverState.RUNNING, DriverState.BROKEN})
 """Something of the driver lives."""
@@ -80,6 +81,10 @@ class StreamFacts:
     attendance: Attendance | None = None
     decision: Decision | None = None
     """What a supervisor would do next; asked only where the stream is meant to run and no driver is seen alive."""
+    overdue: Overdue | None = None
+    """What a supervisor should have done or waited for some time ago; asked where `decision` is."""
+    changed_at: datetime | None = None
+    """When the log grew last; where there is none, when the settings were written last."""
     task: StreamTask | None = None
 
     @property
@@ -116,6 +121,12 @@ class StreamFacts:
     def is_unseen(self) -> bool:
         """Whether an open epoch has a driver of which this place can't tell whether it lives."""
         return any(status.state in (DriverState.UNKNOWN, DriverState.GONE) for _, status in self.statuses)
+
+    def has_fallen(self, now: datetime) -> bool:
+        """Whether nothing of a stream that is meant to run lives, and the log has been silent about it for a while."""
+        return (
+            self.is_meant_to_run and not self.live_epochs and not self.is_unseen and not is_recent(self.changed_at, now)
+        )
 
     def is_attended(self, now: datetime) -> bool:
         """Whether somebody has signed lately."""

@@ -17,6 +17,7 @@ from streamops.clock import Clock
 from streamops.control.attendance import read_attendance
 from streamops.control.fold import LogState
 from streamops.control.layout import control_folder
+from streamops.control.log import read_record
 from streamops.control.registry import RegistryEntry, read_registry
 from streamops.control.snapshot import load_state
 from streamops.errors import StreamOpsError
@@ -31,7 +32,8 @@ from streamops.supervisor.reconcile.facts import (
     OrchestratorFacts,
     StreamFacts,
 )
-from streamops.supervisor.supervisor import Supervisor
+from streamops.supervisor.reconcile.overdue import GRACE, overdue
+from streamops.supervisor.supervisor import Look, Supervisor
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +78,7 @@ def fleet_facts(declared: Declared, doors: Doors) -> FleetFacts:
     def read(subject: StreamFacts) -> StreamFacts:
         spec = specs[subject.stream] if subject.declaration is Declaration.VALID else None
         found = by_control.get(control_folder(subject.checkpoint), ())
-        return _stream_facts(subject, spec, found, doors, declared.state_root)
+        return _stream_facts(subject, spec, found, doors, declared)
 
     facts = _read_all(subjects, read, patience=doors.patience)
     ours = {control_folder(subject.checkpoint) for subject in subjects}
@@ -85,7 +87,7 @@ def fleet_facts(declared: Declared, doors: Doors) -> FleetFacts:
         streams=tuple(_with_task(stream, doors, at) for stream in facts),
         strays=tuple(driver for driver in living if driver.control not in ours and _is_stray(driver, doors)),
         troubles=tuple(troubles),
-        settings_age=at - min(declared.changed_at, at) if declared.changed_at else None,
+        settings_age=_age(declared.changed_at, at),
     )
 
 
@@ -119,12 +121,13 @@ def _subjects(declared: Declared, registry: Iterable[RegistryEntry]) -> tuple[St
 
 
 def _stream_facts(
-    subject: StreamFacts, spec: StreamSpec | None, found: tuple[FoundDriver, ...], doors: Doors, state_root: str
+    subject: StreamFacts, spec: StreamSpec | None, found: tuple[FoundDriver, ...], doors: Doors, declared: Declared
 ) -> StreamFacts:
     """The facts of one stream. Drivers are asked for after the log was read: what lives then is no thing of the past."""
     if not subject.checkpoint:
         return subject
-    state = load_state(doors.storage_for(subject.checkpoint), control_folder(subject.checkpoint))
+    storage, control = doors.storage_for(subject.checkpoint), control_folder(subject.checkpoint)
+    state, state_root = load_state(storage, control), declared.state_root
     facts = replace(
         subject,
         state=state,
@@ -136,9 +139,20 @@ def _stream_facts(
         living=tuple(driver for driver in found if doors.launcher.poll(driver.handle).state in ALIVE),
         attendance=read_attendance(doors.storage_for(state_root), state_root, subject.stream),
     )
-    if spec is None or not facts.is_meant_to_run or facts.live_epochs or _is_of_another(facts, state):
+    if not facts.is_meant_to_run or facts.live_epochs or _is_of_another(facts, state):
         return facts
-    return replace(facts, decision=doors.supervisor_of(spec).look().decision)
+    look = doors.supervisor_of(spec).look() if spec else None
+    seen = look.observation.state if look else state
+    changed_at = declared.changed_at if seen.is_empty else read_record(storage, control, seen.next_number - 1).at
+    facts = replace(facts, changed_at=changed_at)
+    return _with_decision(facts, spec, look) if spec and look else facts
+
+
+def _with_decision(facts: StreamFacts, spec: StreamSpec, look: Look) -> StreamFacts:
+    """Time by the clock of whoever signs, where it is ahead: most of the log is stamped by it."""
+    now = max(look.observation.now, facts.attendance.at) if facts.attendance else look.observation.now
+    late = overdue(look, spec, changed_at=facts.changed_at, now=now)
+    return replace(facts, decision=look.decision, overdue=late)
 
 
 def _is_of_another(facts: StreamFacts, state: LogState) -> bool:
@@ -161,6 +175,10 @@ def _is_stray(driver: FoundDriver, doors: Doors) -> bool:
         return state.is_empty and doors.launcher.poll(driver.handle).state in ALIVE
     except StreamOpsError:
         return False
+    except Exception:
+        # It is a stranger's process: whatever its arguments mean, our streams are judged.
+        log.warning("the driver %s can't be placed", driver.handle.process, exc_info=True)
+        return False
 
 
 def written_at(path: str) -> datetime | None:
@@ -171,12 +189,21 @@ def written_at(path: str) -> datetime | None:
         return None
 
 
+def _age(moment: datetime | None, now: datetime) -> timedelta | None:
+    """How old; None where that can't be told, nor by a stamp that is far ahead."""
+    is_known = moment is not None and moment - now < GRACE
+    return max(timedelta(0), now - moment) if moment and is_known else None
+
+
 def _asked(ask: Callable[[], T], what: str, troubles: list[str]) -> T | None:
     try:
         return ask()
     except StreamOpsError as error:
         troubles.append(f"{what} can't be read: {error}")
-        return None
+    except Exception as error:
+        log.warning("%s can't be read", what, exc_info=True)
+        troubles.append(f"{what} can't be read: {type(error).__name__}: {error}")
+    return None
 
 
 def _read_all(

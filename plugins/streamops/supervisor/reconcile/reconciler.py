@@ -1,10 +1,11 @@
 """Look at all streams, judge, repair what is safe. The same for Airflow and for the command line."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from streamops.control.records import Author
-from streamops.supervisor.reconcile.book import FindingBook, read_book, write_book
-from streamops.supervisor.reconcile.facts import Declared
+from streamops.supervisor.reconcile.book import FindingBook, ToldTasks, read_book, write_book
+from streamops.supervisor.reconcile.facts import Declared, FleetFacts
 from streamops.supervisor.reconcile.finding import Finding, Severity, worst
 from streamops.supervisor.reconcile.look import Doors, fleet_facts
 from streamops.supervisor.reconcile.repair import Repairer
@@ -39,19 +40,29 @@ class Reconciler:
 
     def run(self, *, act: bool) -> Report:
         """Look and judge; with `act` repair what is safe, and keep book of what was found. Without it nothing changes."""
-        facts = fleet_facts(self.declared, self.doors)
         storage = self.doors.storage_for(self.declared.state_root)
         book = read_book(storage, self.declared.state_root)
+        facts = fleet_facts(self.declared, self._doors(book))
         findings = book.dated(reconcile(facts, facts.at))
         if act:
-            repairer = Repairer(doors=self.doors, state_root=self.declared.state_root, author=self.author)
-            subjects = {(stream.stream, stream.checkpoint): stream for stream in facts.streams}
-            specs = {spec.name: spec for spec in self.declared.specs}
-            findings = tuple(
-                repairer.repaired(finding, subjects[finding.stream, finding.checkpoint], specs.get(finding.stream))
-                if finding.stream
-                else finding
-                for finding in findings
-            )
-            write_book(storage, self.declared.state_root, FindingBook.of(findings, facts.at))
+            findings = self._repaired(findings, facts)
+            told = ToldTasks.of(facts.streams, facts.at) if self.doors.orchestrator else book.told
+            write_book(storage, self.declared.state_root, FindingBook.of(findings, facts.at, told=told))
         return Report(streams=len(facts.streams), findings=findings)
+
+    def _doors(self, book: FindingBook) -> Doors:
+        """Without an orchestrator of its own it takes the word that another reconciler was given a moment ago."""
+        if self.doors.orchestrator:
+            return self.doors
+        return replace(self.doors, orchestrator=book.recently_told(self.doors.clock.now()))
+
+    def _repaired(self, findings: Iterable[Finding], facts: FleetFacts) -> tuple[Finding, ...]:
+        repairer = Repairer(doors=self.doors, state_root=self.declared.state_root, author=self.author)
+        subjects = {(stream.stream, stream.checkpoint): stream for stream in facts.streams}
+        specs = {spec.name: spec for spec in self.declared.specs}
+        return tuple(
+            repairer.repaired(finding, subjects[finding.stream, finding.checkpoint], specs.get(finding.stream))
+            if finding.stream
+            else finding
+            for finding in findings
+        )

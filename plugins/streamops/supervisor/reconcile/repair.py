@@ -4,34 +4,24 @@ It never stays to watch, so it starts nothing unless it knows that nobody else w
 either: a stream that it helped once is still looked after by nobody.
 """
 
-import contextlib
+import logging
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from streamops.control.attendance import read_attendance
-from streamops.control.fold import LogState, fold
 from streamops.control.log import ControlLog
-from streamops.control.records import ActBegun, ActEnded, Author, Body
-from streamops.control.snapshot import save_snapshot_if_due
-from streamops.errors import AppendRefusedError, StreamOpsError
-from streamops.launch import DriverState, FoundDriver
+from streamops.control.records import Author
+from streamops.errors import StreamOpsError
 from streamops.spec import StreamSpec
-from streamops.supervisor.act import new_record
 from streamops.supervisor.decision import RESTING, Action, Decision
 from streamops.supervisor.reconcile.attendance import AIRFLOW
-from streamops.supervisor.reconcile.drivers import fault_of, may_be_killed, named
+from streamops.supervisor.reconcile.drivers import fault_of, named
 from streamops.supervisor.reconcile.facts import StreamFacts
 from streamops.supervisor.reconcile.finding import Finding, Remedy
 from streamops.supervisor.reconcile.look import Doors
+from streamops.supervisor.reconcile.orphans import OrphanKiller
 from streamops.supervisor.supervisor import KILL_PAUSE, MAX_STEPS
 
-KILL_ORPHAN = "kill-orphan"
-"""The act, as the control log names it."""
-KILL_REASON = "reconcile: the log says that this driver may write no more"
-APPEND_TRIES = 5
-
-KILL_LOOKS = 25
-"""After a kill, with KILL_PAUSE between two of them: a JVM takes a moment to die."""
+log = logging.getLogger(__name__)
 
 RECORDING = frozenset({Action.RECORD_END, Action.KILL})
 """Acts that start nothing: what has ended is recorded, and what is left of it is killed."""
@@ -55,15 +45,6 @@ def mandate(facts: StreamFacts) -> frozenset[Action]:
     return EVERYTHING if was_airflow and not task.is_paused else RECORDING
 
 
-class Kill(StrEnum):
-    """What became of an orphan."""
-
-    GONE = "was killed and is gone"
-    LIVES = "was killed and still lives"
-    NOT_ALLOWED = "was left alone: the whole log, read again, does not say that it may write no more"
-    LOG_MOVED = "was left alone: the log grew meanwhile"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairer:
     """Carries remedies out."""
@@ -81,6 +62,10 @@ class Repairer:
                 return self._settle(finding, facts, spec)
         except StreamOpsError as error:
             return replace(finding, done=f"could not: {error}")
+        except Exception as error:
+            # A mistake of ours about one stream: the others are looked after, and the report is written.
+            log.exception("stream=%s can't be repaired", finding.stream)
+            return replace(finding, done=f"failed: {type(error).__name__}: {error}")
         return finding
 
     def _settle(self, finding: Finding, facts: StreamFacts, spec: StreamSpec) -> Finding:
@@ -108,51 +93,22 @@ class Repairer:
     def _kill_orphans(self, finding: Finding, facts: StreamFacts) -> Finding:
         """Each by itself; repaired when nothing is left that the log disowns, nor a second epoch."""
         control_log = ControlLog.of_checkpoint(self.doors.storage_for(facts.checkpoint), facts.checkpoint)
-        outcomes = {driver: self._kill_orphan(driver, control_log) for driver in finding.drivers}
-        gone = {driver for driver, outcome in outcomes.items() if outcome is Kill.GONE}
+        doors = self.doors
+        killer = OrphanKiller(control_log=control_log, launcher=doors.launcher, clock=doors.clock, author=self.author)
+        endings = {driver: killer.kill(driver) for driver in finding.drivers}
+        gone = {driver for driver, ending in endings.items() if ending.is_gone}
         left = [driver for driver in facts.living if driver not in gone and fault_of(driver, facts.state)]
         epochs = set(facts.live_epochs) - {driver.epoch for driver in gone}
         return replace(
             finding,
             is_repaired=not left and len(epochs) <= 1,
-            done="; ".join(f"{named(driver)} {outcome}" for driver, outcome in outcomes.items()),
+            done="; ".join(f"{named(driver)} {ending.text}" for driver, ending in endings.items()),
         )
-
-    def _kill_orphan(self, driver: FoundDriver, control_log: ControlLog) -> Kill:
-        """Kill a driver that its whole log, read right before, says may write no more. Intent first, outcome after."""
-        records = control_log.read()
-        if not may_be_killed(driver, records):
-            return Kill.NOT_ALLOWED
-        plan = named(driver)
-        try:
-            self._append(ActBegun(act=KILL_ORPHAN, plan=plan), control_log, fold(records), reason=KILL_REASON)
-        except AppendRefusedError:
-            return Kill.LOG_MOVED
-        self.doors.launcher.kill(driver.handle)
-        outcome = Kill.GONE if self._has_gone(driver) else Kill.LIVES
-        ended = ActEnded(act=KILL_ORPHAN, plan=plan, outcome=outcome)
-        for _ in range(APPEND_TRIES):
-            with contextlib.suppress(AppendRefusedError):
-                self._append(ended, control_log, fold(control_log.read()), reason=KILL_REASON)
-                break
-        return outcome
-
-    def _has_gone(self, driver: FoundDriver) -> bool:
-        for _ in range(KILL_LOOKS):
-            if self.doors.launcher.poll(driver.handle).state is DriverState.ENDED:
-                return True
-            self.doors.clock.sleep(KILL_PAUSE)
-        return False
-
-    def _append(self, body: Body, control_log: ControlLog, state: LogState, *, reason: str) -> None:
-        record = new_record(body, number=state.next_number, clock=self.doors.clock, author=self.author, reason=reason)
-        control_log.append(record)
-        save_snapshot_if_due(control_log.storage, control_log.control, state, record)
 
 
 def _why_not(allowed: frozenset[Action], decision: Decision | None) -> str:
     if not allowed:
-        return "nothing: a run of its DAG lives"
+        return "nothing: a run of its DAG lives, or may live"
     if decision is None or decision.action in RESTING:
         return ""
     return f"nothing: {decision.action} is left to a supervisor"

@@ -4,6 +4,7 @@ A supervisor looks after one stream. The reconciler asks who looks after the sup
 nobody: drivers that the log disowns, streams that no task watches.
 """
 
+import logging
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -14,6 +15,8 @@ from streamops.supervisor.reconcile.drivers import Fault, fault_of, named
 from streamops.supervisor.reconcile.facts import Declaration, FleetFacts, StreamFacts
 from streamops.supervisor.reconcile.finding import Finding, FindingKind, Remedy, Severity, finding_of
 
+log = logging.getLogger(__name__)
+
 NEW_STREAM_GRACE = timedelta(minutes=5)
 """After a change of the settings: Airflow parses a DAG file every 30 s or less often, and then begins a run."""
 
@@ -23,8 +26,17 @@ def reconcile(facts: FleetFacts, now: datetime) -> tuple[Finding, ...]:
     found = [_unread(trouble) for trouble in facts.troubles]
     found += [_stray(facts)] if facts.strays else []
     for stream in facts.streams:
-        found += _judge(stream, now, is_new=_is_new(stream, facts.settings_age))
+        found += _judged(stream, now, is_new=_is_new(stream, facts.settings_age))
     return tuple(sorted(found, key=lambda finding: (-finding.severity, finding.stream, finding.kind)))
+
+
+def _judged(facts: StreamFacts, now: datetime, *, is_new: bool) -> tuple[Finding, ...]:
+    """A mistake of ours about one stream leaves the judgement of the others alone, and is told."""
+    try:
+        return tuple(_judge(facts, now, is_new=is_new))
+    except Exception as error:
+        log.exception("stream=%s can't be judged", facts.stream)
+        return (_untold(facts, f"it can't be judged: {type(error).__name__}: {error}"),)
 
 
 def _judge(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[Finding]:
@@ -35,14 +47,7 @@ def _judge(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[Findi
     standstill that waits for a person is told once: nobody need watch it, so nobody is missed there.
     """
     if facts.trouble:
-        yield finding_of(
-            facts,
-            FindingKind.UNREADABLE,
-            Severity.UNKNOWN,
-            evidence=facts.trouble,
-            meaning="what becomes of it can't be told from here",
-            repair=f"mend the cause, then `streamops status {facts.stream}`",
-        )
+        yield _untold(facts, facts.trouble)
         return
     if _belongs_elsewhere(facts):
         yield _blocked(facts, f"the control log of {facts.checkpoint} belongs to stream {facts.state.stream}")
@@ -158,20 +163,21 @@ def _left_settings(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
 
 
 def _wrong_settings(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
-    """A mistake in the settings must not disarm what runs: whoever watches it already goes on."""
+    """A mistake in the settings must not disarm what runs: whoever watches it already goes on, and starts it again as it
+    was declared before. Who has not done so for a while won't."""
     was_started = facts.newest is not None
-    is_attended = facts.is_attended(now)
+    is_restarted = facts.is_attended(now) and not facts.has_fallen(now)
     needs_eyes = was_started and (facts.is_meant_to_run or bool(facts.live_epochs))
     if facts.live_epochs:
         meaning = "it runs as it was declared before" + (
-            " and is watched" if is_attended else "; when it ends, nobody restarts it"
+            " and is watched" if is_restarted else "; when it ends, nobody restarts it"
         )
     else:
         meaning = "nobody can start it" if facts.is_meant_to_run else "it stands still, and could not be started"
     yield finding_of(
         facts,
         FindingKind.WRONG_SETTINGS,
-        Severity.CRITICAL if needs_eyes and not is_attended else Severity.WARNING,
+        Severity.CRITICAL if needs_eyes and not is_restarted else Severity.WARNING,
         evidence="; ".join(facts.problems),
         meaning=meaning,
         repair="mend its declaration",
@@ -202,6 +208,17 @@ def _blocked(facts: StreamFacts, reason: str) -> Finding:
         evidence=reason,
         meaning="it may not start on this checkpoint",
         repair="do what the evidence says",
+    )
+
+
+def _untold(facts: StreamFacts, trouble: str) -> Finding:
+    return finding_of(
+        facts,
+        FindingKind.UNREADABLE,
+        Severity.UNKNOWN,
+        evidence=trouble,
+        meaning="what becomes of it can't be told from here",
+        repair=f"mend the cause, then `streamops status {facts.stream}`",
     )
 
 
