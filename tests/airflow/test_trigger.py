@@ -5,17 +5,24 @@ import importlib
 import json
 import threading
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from airflow.triggers.base import BaseTrigger
 
-from streamops.airflow import triggers
+from streamops.airflow import declared_supervisor, triggers
 from streamops.airflow.triggers import StreamTrigger
+from streamops.control import attendance
 from streamops.control.log import ControlLog
 from streamops.control.records import Parked
+from streamops.settings import load_settings
+from streamops.spec.wire import spec_text
+from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
 from support.records import a_claim, a_log, a_record, a_submit, write_log
+from support.waiting import eventually
 
 PATIENCE = 60
 """Seconds that anything may take before a test gives up."""
@@ -69,12 +76,19 @@ async def off_loop(work, *arguments):
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):
     monkeypatch.setattr(triggers, "TROUBLE_PAUSE_SECONDS", 0.02)
+    monkeypatch.setattr(declared_supervisor, "ASK_INTERVAL", timedelta(0))
 
 
 def park(place):
     """The log says that the stream stands still until somebody releases it."""
     log = ControlLog(LocalStorage(), place.control)
     log.append(a_record(Parked(), place.state.next_number, reason="six failures in a row"))
+
+
+def sign_of(place) -> Path:
+    """The file with the newest sign of attendance."""
+    address = attendance.attendance_address(load_settings(place.config).state_root, "orders")
+    return Path(local_path(address))
 
 
 # The way through the database
@@ -168,6 +182,7 @@ def test_looking_changes_nothing(place):
     assert place.kinds == before
 
 
+@pytest.mark.fault("B78")
 def test_nothing_fires_within_the_quiet_seconds(place, eyes):
     """A task that resumes seconds after it was deferred is taken for one that has ended (Airflow 72716, 71580)."""
     place.kill(place.start())
@@ -217,7 +232,8 @@ def test_a_driver_that_only_a_worker_can_see_wakes_its_task_now_and_then(place, 
     """Triggerer and worker may be two containers: what the one can't see the other may."""
     monkeypatch.setattr(triggers, "ATTENTION_SECONDS", 0.0)
     place.declare(timings={"beat": "100ms", "halt": "300ms", "takeover": "600ms"})
-    write_log(LocalStorage(), place.control, a_log(a_claim(), a_submit()))
+    claim = replace(a_claim(), spec=spec_text(place.spec))
+    write_log(LocalStorage(), place.control, a_log(claim, a_submit()))
 
     event = the_event(a_trigger(place))
 
@@ -228,6 +244,7 @@ def test_a_driver_that_only_a_worker_can_see_wakes_its_task_now_and_then(place, 
 # The end of a run
 
 
+@pytest.mark.fault("B76")
 def test_a_run_ends_when_its_time_is_up_and_the_driver_lives_on(place):
     handle = place.start()
     passed = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
@@ -264,7 +281,70 @@ def test_a_run_ends_in_time_even_when_nothing_can_be_looked_at(place):
     assert the_event(a_trigger(place, end_at=passed))["wake"] == "end-of-run"
 
 
+# The settings change
+
+
+def test_a_declaration_that_changes_is_seen_while_its_task_sleeps(place, eyes):
+    place.start()
+
+    async def watch():
+        async with watching(a_trigger(place)) as task, asyncio.timeout(PATIENCE):
+            await off_loop(eyes.have_looked, 2)
+            place.declare(checkpoint="data/checkpoints/elsewhere")
+            return await task
+
+    (event,) = asyncio.run(watch())
+    assert event["wake"] == "blocked"
+    assert "moved" in event["reason"]
+
+
+@pytest.mark.parametrize("text", ["streams: [", "state_root: data/state\nstreams: {}"], ids=["no YAML", "without it"])
+def test_a_stream_whose_declaration_is_gone_is_watched_as_before(place, eyes, monkeypatch, text):
+    monkeypatch.setattr(attendance, "SIGN_INTERVAL", timedelta(0))
+    handle, sign = place.start(), sign_of(place)
+
+    async def watch():
+        async with watching(a_trigger(place)) as task, asyncio.timeout(PATIENCE):
+            await off_loop(eyes.have_looked, 2)
+            place.project.file.write_text(text)
+            await off_loop(eyes.have_looked, 2)
+            sign.unlink()
+            assert await off_loop(eventually, sign.exists)
+            await off_loop(place.kill, handle)
+            return await task
+
+    (event,) = asyncio.run(watch())
+    assert event["wake"] == "record-end"
+
+
 # Waiting for a release
+
+
+@pytest.mark.parametrize(
+    ("stand_still", "is_signed"),
+    [
+        pytest.param(lambda place: park(place), True, id="parked: whoever waits sees to its start"),
+        pytest.param(
+            lambda place: place.declare(checkpoint="data/checkpoints/elsewhere"),
+            False,
+            id="blocked: its driver may live, and nobody would replace it",
+        ),
+    ],
+)
+def test_only_a_parked_stream_is_looked_after_by_whoever_waits_for_its_release(place, eyes, stand_still, is_signed):
+    place.kill(place.start())
+    place.supervisor().step()
+    sign = sign_of(place)
+    stand_still(place)
+    sign.unlink()
+
+    async def watch():
+        async with watching(a_trigger(place, wake_for="release")) as task:
+            assert await off_loop(eyes.have_looked, 3)
+            return task.done()
+
+    assert asyncio.run(watch()) is False
+    assert sign.exists() is is_signed
 
 
 def test_a_release_wakes_who_waits_for_it(place, eyes):
@@ -345,6 +425,7 @@ def test_a_cancellation_is_obeyed_even_when_a_look_has_just_ended(place, eyes):
 # Trouble
 
 
+@pytest.mark.fault("B76")
 def test_a_place_that_cannot_be_reached_is_waited_out(place, eyes):
     """Unreachable is not dead."""
     place.kill(place.start())
@@ -406,6 +487,7 @@ def test_whatever_a_look_raises_is_waited_out(place, eyes):
 # One loop for all
 
 
+@pytest.mark.fault("B78")
 def test_a_slow_look_does_not_hold_up_the_loop(place, eyes):
     """The triggerer runs every trigger of the installation on one loop."""
     place.start()

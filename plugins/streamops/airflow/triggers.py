@@ -1,6 +1,7 @@
 """The trigger that watches one stream. It looks and never acts: neither its end nor its cancellation touches a driver.
 
 Each look leaves a sign of attendance, so that a task that is deferred without a living trigger shows as unattended.
+It goes by the settings as they are now, and by the last sound ones where they are wrong.
 
 There is no `on_kill`: marking a task failed, clearing it or deleting it must not stop a stream.
 """
@@ -15,8 +16,11 @@ from typing import Any, TypeVar
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from streamops.airflow.declared_supervisor import DeclaredSupervisor, SharedSettings
 from streamops.airflow.one_look import OneLook
-from streamops.airflow.wiring import build_supervisor
+from streamops.airflow.wiring import supervisor_of
+from streamops.clock import SystemClock
+from streamops.spec import StreamSpec
 from streamops.supervisor import Action, Look, Supervisor
 
 log = logging.getLogger(__name__)
@@ -32,6 +36,7 @@ in another container, can't."""
 # Looks block on files, and the triggerer's loop must not; an own pool, because the loop's default one is shared with
 # every other trigger and a hung file system would fill it.
 _POOL = ThreadPoolExecutor(max_workers=32, thread_name_prefix="streamops-look")
+_SETTINGS = SharedSettings(SystemClock())
 
 _QUIET = {
     # What a task waits out instead of waking up for. A parked stream wakes the supervising task, which fails with the
@@ -91,15 +96,15 @@ class StreamTrigger(BaseTrigger):
         fires_from = loop.time() + self.quiet_seconds
         attention_from = loop.time() + max(self.quiet_seconds, ATTENTION_SECONDS)
         end_at = _moment(self.end_at)
-        supervisor: Supervisor | None = None
+        declared: DeclaredSupervisor | None = None
         trouble = ""
         while True:
             pause = self.interval_seconds
             look: Look | None = None
             try:
-                if supervisor is None:
-                    supervisor = await self._in_pool(self._build)
-                look = await self._in_pool(partial(_look_and_sign, supervisor))
+                if declared is None:
+                    declared = await self._in_pool(self._build)
+                look = await self._in_pool(partial(self._look_and_sign, declared))
                 trouble = ""
             except Exception as error:
                 pause = max(pause, TROUBLE_PAUSE_SECONDS)
@@ -107,17 +112,28 @@ class StreamTrigger(BaseTrigger):
                     trouble = str(error)
                     log.warning("stream=%s can't be looked at, trying again: %r", self.stream, error)
             if loop.time() >= fires_from:
-                if supervisor and look and look.decision.action not in _QUIET.get(self.wake_for, _QUIET["act"]):
-                    return self._event(look, supervisor)
+                if declared and look and look.decision.action not in _QUIET.get(self.wake_for, _QUIET["act"]):
+                    return self._event(look, declared.supervisor)
                 is_second_look_due = self.wake_for == "act" and loop.time() >= attention_from
-                if supervisor and look and is_second_look_due and _needs_other_eyes(look):
-                    return self._event(look, supervisor)
+                if declared and look and is_second_look_due and _needs_other_eyes(look):
+                    return self._event(look, declared.supervisor)
                 if end_at and datetime.now(UTC) >= end_at:
                     return {"wake": "end-of-run", "reason": "the run has lasted its time", "end_at": self.end_at}
             await asyncio.sleep(pause)
 
-    def _build(self) -> Supervisor:
-        return build_supervisor(self.stream, self.config, actor="airflow:trigger", may_submit=False)
+    def _build(self) -> DeclaredSupervisor:
+        return DeclaredSupervisor(self.stream, settings=partial(_SETTINGS.of, self.config), build=_supervisor)
+
+    def _look_and_sign(self, declared: DeclaredSupervisor) -> Look:
+        """A look, and after it the sign that this stream is looked after: whoever can't look does not attend.
+
+        Nor does who waits for a blocked stream to be free: a driver that lives there has nobody to replace it.
+        """
+        supervisor = declared.renewed()
+        look = supervisor.look()
+        if self.wake_for != "release" or look.decision.action is not Action.BLOCKED:
+            supervisor.attend()
+        return look
 
     async def _in_pool(self, work: Callable[[], T]) -> T:
         return await self._looks.take(work, limit_seconds=LOOK_TIMEOUT_SECONDS)
@@ -137,11 +153,8 @@ def _needs_other_eyes(look: Look) -> bool:
     return look.decision.needs_attention and look.decision.action is Action.WAIT
 
 
-def _look_and_sign(supervisor: Supervisor) -> Look:
-    """A look, and after it the sign that this stream is looked after: whoever can't look does not attend."""
-    look = supervisor.look()
-    supervisor.attend()
-    return look
+def _supervisor(spec: StreamSpec, state_root: str) -> Supervisor:
+    return supervisor_of(spec, state_root=state_root, actor="airflow:trigger", may_submit=False)
 
 
 def _moment(text: str) -> datetime | None:

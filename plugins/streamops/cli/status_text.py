@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamops.cli.words import brief
+from streamops.health import LivenessKind
 from streamops.spec.names import stream_dag_id
 from streamops.supervisor.act_effects import other_files
 from streamops.supervisor.drift import Drift
@@ -26,6 +27,8 @@ _COLUMNS = (
     "differs",
 )
 _FIGURES = frozenset({"epoch", "batch", "failures/h", "budget left"})
+_PLAIN = frozenset({LivenessKind.IDLE, LivenessKind.WORKING, LivenessKind.STARTING})
+"""What needs no words beside a running stream's line."""
 
 
 def status_table(statuses: Sequence[StreamStatus]) -> Table:
@@ -56,6 +59,7 @@ def status_notes(status: StreamStatus) -> Iterator[str]:
     """What the table has no room for; nothing for a stream that simply runs."""
     if status.phase is not Phase.RUNNING:
         yield status.reason
+    yield from _liveness_notes(status)
     yield from _attendance_notes(status)
     if status.last_end and status.phase in (Phase.WAITING, Phase.PARKED):
         yield f"epoch {status.epoch} ended: {status.last_end}"
@@ -98,6 +102,15 @@ def _why_no_drift(status: StreamStatus) -> str:
     if status.phase is Phase.UNKNOWN:
         return f"not known: {status.reason}"
     return "no driver lives; the next one starts with the present declaration"
+
+
+def _liveness_notes(status: StreamStatus) -> Iterator[str]:
+    """A driver that runs and is not plainly at its work. Any other phase has its own reason."""
+    liveness = status.liveness
+    if liveness is None or status.phase is not Phase.RUNNING or liveness.kind in _PLAIN:
+        return
+    limit = f", reported after {brief(liveness.window)}" if liveness.window and not liveness.advice else ""
+    yield f"{liveness.kind}: {liveness.reason}{limit}"
 
 
 def _attendance_notes(status: StreamStatus) -> Iterator[str]:

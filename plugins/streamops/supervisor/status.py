@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from streamops.control.drivers import DriverPhase
 from streamops.control.fold import Desire, Epoch, Failure, LogState
+from streamops.health import Liveness
 from streamops.launch import DriverState
 from streamops.restart import Safety, advise_restart
 from streamops.restart.policy import BUDGET_WINDOW
@@ -66,6 +67,8 @@ class StreamStatus:
     driver: DriverState | None = None
     """The launcher's word on the newest epoch's driver; None where there is no submit to ask about."""
     driver_evidence: str = ""
+    liveness: Liveness | None = None
+    """How a living driver gets on, by its own words; None where it was not judged."""
     host: str = ""
     desire: Desire = Desire.RUNNING
     failures_last_hour: int | None = None
@@ -144,6 +147,7 @@ def stream_status(look: Look, spec: StreamSpec, *, around: Surroundings | None =
         beat_age=now - min(beat_at, now) if beat_at else None,
         driver=facts.status.state if facts and facts.status else None,
         driver_evidence=facts.status.evidence if facts and facts.status else "",
+        liveness=decision.liveness,
         host=facts.epoch.submission.handle.host if facts and facts.epoch.submission else "",
         desire=state.desire,
         next_attempt=decision.until,

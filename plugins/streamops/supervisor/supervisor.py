@@ -17,7 +17,7 @@ from streamops.control.fold import LogState
 from streamops.control.log import ControlLog
 from streamops.control.records import Author
 from streamops.control.snapshot import load_state, refresh_state
-from streamops.errors import AppendRefusedError
+from streamops.errors import AppendRefusedError, CorruptRecordError
 from streamops.launch import Launcher
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
@@ -26,6 +26,7 @@ from streamops.supervisor.decide import decide
 from streamops.supervisor.decision import RESTING, Action, Decision
 from streamops.supervisor.observe import Observation, Observer
 from streamops.supervisor.probes import Prober
+from streamops.supervisor.stillness import Stillness
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,13 @@ class Supervisor:
         self._clock = clock
         self._log = ControlLog.of_checkpoint(storage, spec.checkpoint)
         self._observer = Observer(
-            spec, storage=storage, launcher=launcher, clock=clock, state_root=state_root, prober=prober
+            spec,
+            storage=storage,
+            launcher=launcher,
+            clock=clock,
+            state_root=state_root,
+            host=author.host,
+            prober=prober,
         )
         self._attendance = AttendanceBook(storage, state_root, stream=spec.name, author=author, clock=clock)
         self._actor = Actor(
@@ -131,4 +138,11 @@ class Supervisor:
     def _read_state(self) -> LogState:
         if self._state is None or self._state.is_empty:
             return load_state(self._storage, self._log.control)
-        return refresh_state(self._storage, self._log.control, self._state)
+        try:
+            return refresh_state(self._storage, self._log.control, self._state)
+        except CorruptRecordError:
+            # Told once. A log that was lost and adopted is another one, with epochs of the same numbers: the next look
+            # reads it from its start.
+            self._state = None
+            self._observer.stillness = Stillness(self._clock)
+            raise

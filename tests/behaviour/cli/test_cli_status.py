@@ -1,7 +1,9 @@
 import threading
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
+from streamops.control.drivers import QueryBeat, QueryStep
 from streamops.control.layout import control_folder, record_address
 from streamops.control.records import DriverHandle, UnknownBody
 from streamops.errors import LaunchError
@@ -43,6 +45,45 @@ def test_json_has_every_fact(terminal: Terminal) -> None:
     assert status["running_spec"] == status["declared_spec"]
     assert status["is_declared_differently"] is False
     assert status["host"] == "host-1"
+
+
+def at_a_batch(seconds: float) -> dict[str, Any]:
+    """The beat of a driver that has been at one batch for so long, without executors."""
+    query = QueryBeat(
+        query_id="q", name="orders", step=QueryStep.BATCH, step_seconds=seconds, progress_seconds=seconds, batch=41
+    )
+    return {"executors": 0, "queries": (query,)}
+
+
+def test_json_tells_how_a_driver_gets_on(terminal: Terminal) -> None:
+    terminal.started(**at_a_batch(90.0))
+
+    (status,) = terminal.run("status", "--json").document["streams"]
+
+    reason = "query orders has been at the batch after 41 for 90 s, without any executor"
+    assert status["liveness"] == {
+        "kind": "waiting-for-executors",
+        "since": 90.0,
+        "reason": reason,
+        "window": 600.0,
+        "advice": None,
+    }
+
+
+def test_a_driver_that_runs_and_gets_nowhere_is_told_before_it_is_an_alarm(terminal: Terminal) -> None:
+    terminal.started(**at_a_batch(90.0))
+
+    answer = terminal.run("status")
+
+    assert answer.code == 0
+    assert "orders: waiting-for-executors: query orders has been at the batch after 41 for 90 s" in answer.out
+    assert "reported after 10m" in answer.out
+
+
+def test_a_driver_that_is_plainly_at_work_needs_no_words(terminal: Terminal) -> None:
+    terminal.started(**(at_a_batch(90.0) | {"executors": 2}))
+
+    assert "orders: " not in terminal.run("status").out
 
 
 def test_looking_changes_nothing(terminal: Terminal) -> None:

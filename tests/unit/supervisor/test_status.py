@@ -6,7 +6,7 @@ import pytest
 
 from streamops.checkpoint import CheckpointFacts
 from streamops.control.attendance import Attendance
-from streamops.control.drivers import DriverPhase, DriverTraces, ExitRecord, Heartbeat
+from streamops.control.drivers import DriverPhase, DriverTraces, ExitRecord, Heartbeat, QueryBeat, QueryStep
 from streamops.control.fold import Epoch, LogState, fold
 from streamops.control.records import (
     Author,
@@ -26,6 +26,7 @@ from streamops.control.records import (
     Submitted,
     UnknownBody,
 )
+from streamops.health import LivenessKind, StallPolicy
 from streamops.launch import DriverState, DriverStatus
 from streamops.restart import FailureClass, Remedy, RestartPolicy
 from streamops.spec import StreamSpec, Trigger
@@ -298,6 +299,21 @@ def test_the_batch_is_the_drivers_own_or_else_the_last_one_on_record() -> None:
     assert status_of(resumed, beat=a_beat(batch=7)).batch == 7
     assert status_of(resumed, beat=before_first_batch).batch == 4
     assert status_of(RUNNING, beat=before_first_batch).batch is None
+
+
+def test_how_a_living_driver_gets_on_is_told_with_the_window() -> None:
+    query = QueryBeat(query_id="q", name="orders", step=QueryStep.BATCH, step_seconds=90, progress_seconds=90, batch=7)
+
+    liveness = status_of(RUNNING, beat=replace(a_beat(), queries=(query,))).liveness
+
+    assert liveness is not None
+    assert (liveness.kind, liveness.since, liveness.advice) == (LivenessKind.WORKING, seconds(90), None)
+    assert liveness.window == StallPolicy().first_batch
+    assert "the batch after 7" in liveness.reason
+
+
+def test_a_driver_that_does_not_live_is_not_judged() -> None:
+    assert status_of(FAILED_ONCE).liveness is None
 
 
 def test_a_changed_declaration_shows_while_the_old_one_runs() -> None:

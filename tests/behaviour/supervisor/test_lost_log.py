@@ -1,0 +1,65 @@
+"""A log that was lost and adopted is another log: whoever knew the old one goes on with the new."""
+
+import pytest
+
+from streamops.control.layout import record_address
+from streamops.errors import CorruptRecordError
+from streamops.storage import join
+from streamops.supervisor import Action
+from support.specs import seconds
+
+
+def a_watched_stream(world):
+    supervisor = world.supervisor()
+    world.run(seconds(20), supervisor)
+    assert world.driver.batches
+    return supervisor
+
+
+def lose_log(world):
+    for name in world.storage.list(join(world.control, "log")):
+        world.storage.delete(join(world.control, "log", name))
+
+
+def test_a_living_supervisor_goes_on_after_the_lost_log_was_adopted(world):
+    supervisor = a_watched_stream(world)
+    lose_log(world)
+    world.run(seconds(30))
+    world.person().adopt("the log is lost", watch=seconds(60))
+
+    world.run_through_trouble(seconds(30), supervisor)
+
+    assert world.driver.epoch == 2
+    assert supervisor.last_look.decision.action is Action.KEEP
+
+
+def test_a_living_supervisor_tells_of_the_loss_once_and_then_what_a_person_can_do(world):
+    supervisor = a_watched_stream(world)
+    lose_log(world)
+    with pytest.raises(CorruptRecordError, match="removed"):
+        supervisor.look()
+
+    decision = supervisor.look().decision
+
+    assert decision.action is Action.BLOCKED
+    assert "streamops adopt orders" in decision.reason
+
+
+def test_what_stood_still_in_the_old_log_says_nothing_of_the_new_one(world):
+    """Its epochs may have the same numbers."""
+    supervisor = a_watched_stream(world)
+    lose_log(world)
+
+    with pytest.raises(CorruptRecordError):
+        supervisor.look()
+
+    assert supervisor.hand_over() == "{}"
+
+
+def test_a_broken_record_is_told_each_time(world):
+    supervisor = a_watched_stream(world)
+    world.storage.write(record_address(world.control, world.state.next_number), b"{")
+
+    for _ in range(3):
+        with pytest.raises(CorruptRecordError, match="not a control record"):
+            supervisor.look()
