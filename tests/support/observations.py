@@ -12,7 +12,7 @@ from streamops.supervisor.probes import Reachability
 from support.checkpoints import QUERY_ID
 from support.clock import START
 from support.records import token_of
-from support.specs import CHECKPOINT
+from support.specs import CHECKPOINT, SUPERVISOR
 
 NOW = START + timedelta(hours=1)
 INSTANCE = "0123456789abcdef"
@@ -90,6 +90,8 @@ def observed(
     unchanged_for: float = 0,
     epochs_ahead: int = 0,
     dependency: Reachability | None = None,
+    host: str = SUPERVISOR.host,
+    wish_watched: float = 0,
 ) -> Observation:
     """One look; the checkpoint is read only when no submitted driver may live, and is new unless told otherwise."""
     is_read = not any(facts.status for facts in epochs)
@@ -103,4 +105,6 @@ def observed(
         unchanged_for=timedelta(seconds=unchanged_for),
         epochs_ahead=epochs_ahead,
         dependency=dependency,
+        host=host,
+        wish_watched=timedelta(seconds=wish_watched),
     )

@@ -32,6 +32,9 @@ from streamops.control.records import (
     UnknownBody,
 )
 
+UNASKED_ENDS = frozenset({Outcome.LEASE_LOST, Outcome.STOPPED})
+"""Ends that are no failures, and that need a brake all the same where nobody asked for them."""
+
 FAILURES = frozenset({Outcome.FAILED, Outcome.DIED, Outcome.KILLED, Outcome.LAUNCH_FAILED, Outcome.FINISHED})
 """Ends that count as a failure of a live stream. Even a clean end does: a live query is not meant to end by itself."""
 
@@ -88,7 +91,7 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """An end that counts against the restart budget."""
+    """An end that counts, against the restart budget or in a row."""
 
     epoch: int
     at: datetime
@@ -100,7 +103,10 @@ class Failure:
     record: int = 0
     """Number of the record that says so."""
     ran_seconds: float = 0.0
-    """From submit to proven end, by the clocks of those who recorded them; never negative."""
+    """From submit to the last thing that the driver wrote; never negative, 0 where it wrote nothing.
+
+    The record of the end may be much younger: a supervisor that was away must not make a crash loop look healthy.
+    """
 
     @property
     def ran(self) -> timedelta:
@@ -148,6 +154,8 @@ class LogState:
     maintenance: Maintenance | None = None
     failures: tuple[Failure, ...] = ()
     """Since the last release, oldest first, at most MAX_FAILURES_KEPT."""
+    unasked_ends: tuple[Failure, ...] = ()
+    """In a row: ends that are no failures, that nobody asked for, and that brought no batch."""
     position: Position | None = None
     """The checkpoint as it stood at the newest record that says."""
     accepts_unsafe: bool = False
@@ -165,6 +173,21 @@ class LogState:
         """Epochs whose driver may still live, the newest last."""
         newest = (self.newest,) if self.newest and self.newest.is_open else ()
         return self.older_open + newest
+
+    @property
+    def end_wish(self) -> EndWish | None:
+        """Who wants the newest driver to end, if anybody: for good, for another driver, or for a while."""
+        if self.desire is Desire.STOPPED and self.desired:
+            return EndWish(note=self.desired, force=self.is_stop_forced)
+        if self.replacement:
+            return self.replacement
+        return EndWish(note=self.maintenance.note) if self.maintenance else None
+
+    @property
+    def carried_acceptance(self) -> bool:
+        """Whether the newest claim carries a person's acceptance of an unsafe start and no submit of it is on record."""
+        newest = self.newest
+        return newest is not None and newest.submission is None and newest.is_open and newest.claim.accepts_unsafe
 
     @property
     def next_epoch(self) -> int:
@@ -231,22 +254,49 @@ def _driver_ended(state: LogState, body: DriverEnded, note: Note) -> LogState | 
     if epoch is None:
         return None
     ended = replace(epoch, end=body, ended=note)
-    failures = state.failures
-    if body.outcome in FAILURES:
-        failure = Failure(
-            epoch=body.epoch,
-            at=note.at,
-            outcome=body.outcome,
-            has_progressed=ended.has_progressed,
-            error_classes=body.error_classes,
-            failure_class=body.failure_class,
-            remedy=body.remedy,
-            record=state.next_number - 1,
-            ran_seconds=max(0.0, (note.at - (epoch.submitted or epoch.claimed).at).total_seconds()),
-        )
-        failures = (*failures, failure)[-MAX_FAILURES_KEPT:]
     changed = _with_epoch(state, body.epoch, lambda _: ended)
-    return replace(changed, failures=failures, position=_never_back(state.position, body.position))
+    counted = _counted(
+        changed, _failure(ended, body, note, record=state.next_number - 1), is_asked=bool(state.end_wish)
+    )
+    # Nobody has made use of an acceptance whose driver never was, unless a newer claim has taken it over.
+    was_never = body.outcome in _NEVER_RAN and epoch.submission is None and state.newest == epoch
+    return replace(
+        counted,
+        position=_never_back(state.position, body.position),
+        accepts_unsafe=state.accepts_unsafe or (was_never and epoch.claim.accepts_unsafe),
+    )
+
+
+_NEVER_RAN = frozenset({Outcome.NEVER_STARTED, Outcome.LAUNCH_FAILED})
+
+
+def _counted(state: LogState, end: Failure, *, is_asked: bool) -> LogState:
+    """The account of ends with one more."""
+    if end.outcome in FAILURES:
+        failures = (*state.failures, end)[-MAX_FAILURES_KEPT:]
+        return replace(state, failures=failures, unasked_ends=())
+    is_newest = state.newest is not None and state.newest.number == end.epoch
+    if not is_newest or end.outcome not in UNASKED_ENDS:
+        return state
+    if is_asked or end.has_progressed:
+        return replace(state, unasked_ends=())
+    return replace(state, unasked_ends=(*state.unasked_ends, end)[-MAX_FAILURES_KEPT:])
+
+
+def _failure(epoch: Epoch, body: DriverEnded, note: Note, *, record: int) -> Failure:
+    last_sign = min(note.at, body.last_sign_at) if body.last_sign_at else None
+    ran = (last_sign - (epoch.submitted or epoch.claimed).at).total_seconds() if last_sign else 0.0
+    return Failure(
+        epoch=body.epoch,
+        at=note.at,
+        outcome=body.outcome,
+        has_progressed=epoch.has_progressed,
+        error_classes=body.error_classes,
+        failure_class=body.failure_class,
+        remedy=body.remedy,
+        record=record,
+        ran_seconds=max(0.0, ran),
+    )
 
 
 def _never_back(known: Position | None, found: Position) -> Position:
@@ -269,7 +319,7 @@ def _stop_requested(state: LogState, body: StopRequested, note: Note) -> LogStat
 
 
 def _start_requested(state: LogState, body: StartRequested, note: Note) -> LogState | None:
-    return replace(state, desire=Desire.RUNNING, desired=note, is_stop_forced=False)
+    return replace(state, desire=Desire.RUNNING, desired=note, is_stop_forced=False, unasked_ends=())
 
 
 def _restart_requested(state: LogState, body: RestartRequested, note: Note) -> LogState | None:
@@ -291,7 +341,7 @@ def _parked(state: LogState, body: Parked, note: Note) -> LogState | None:
 
 
 def _released(state: LogState, body: Released, note: Note) -> LogState | None:
-    return replace(state, parked=None, failures=(), accepts_unsafe=body.accepts_unsafe)
+    return replace(state, parked=None, failures=(), unasked_ends=(), accepts_unsafe=body.accepts_unsafe)
 
 
 # Acts leave no trace in the state yet: they are there for the audit trail.

@@ -3,7 +3,14 @@
 from streamops.restart.classify import Classification, Ending, classify
 from streamops.restart.failure_class import FailureClass, Remedy
 from streamops.restart.plan import RestartPlan, Safety, SinkGuarantee, plan_restart
-from streamops.restart.policy import RestartAdvice, RestartPolicy, RestartTiming, advise_restart
+from streamops.restart.policy import (
+    RestartAdvice,
+    RestartPolicy,
+    RestartTiming,
+    advise_restart,
+    fruitless_row,
+    wait_after,
+)
 
 __all__ = [
     "Classification",
@@ -18,5 +25,7 @@ __all__ = [
     "SinkGuarantee",
     "advise_restart",
     "classify",
+    "fruitless_row",
     "plan_restart",
+    "wait_after",
 ]

@@ -14,6 +14,11 @@ BUDGET_WINDOW = timedelta(hours=1)
 FEW = 2
 """Restarts that `retry-few` allows in a row without a committed batch."""
 
+WAITS = frozenset({Remedy.WAIT_FOR_SOURCE, Remedy.WAIT_FOR_SINK})
+"""A broker or a sink that is down for hours is no reason to park: no person could release the stream any sooner."""
+LONG_WAIT = timedelta(minutes=20)
+"""Between two starts of such a stream where another would have been parked; rare enough for the budget of an hour."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartPolicy:
@@ -73,8 +78,11 @@ class RestartAdvice:
     budget_left: int
     in_a_row: int = 0
     """Failures without a committed batch, and without a driver that lived long, up to now."""
-    waits_for: Remedy | None = None
-    """WAIT_FOR_SOURCE or WAIT_FOR_SINK where a start makes no sense before it answers."""
+    tried_at: datetime | None = None
+    """Where a start makes no sense before the source or the sink answers: when it is tried whatever a probe says.
+
+    The probe looks from another place than the driver, so it may delay a start and never forbids one.
+    """
 
 
 def advise_restart(
@@ -94,7 +102,7 @@ def advise_restart(
     latest = now - unchanged_for
     moments = [failure.at if failure.at <= now else latest for failure in failures]
     recent = sum(now - moment < BUDGET_WINDOW for moment in moments)
-    row = list(takewhile(lambda failure: not _is_fruitful(failure, policy), reversed(failures)))
+    row = fruitless_row(failures, policy)
     newest, remedy = failures[-1], policy.remedy_for(failures[-1])
     if reason := _why_park(newest, remedy, row, recent=recent, policy=policy):
         return RestartAdvice(timing=RestartTiming.PARK, at=now, reason=reason, budget_left=0, in_a_row=len(row))
@@ -106,8 +114,20 @@ def advise_restart(
         reason=_why_then(newest, len(row)),
         budget_left=policy.budget_per_hour - recent,
         in_a_row=len(row),
-        waits_for=remedy if remedy in (Remedy.WAIT_FOR_SOURCE, Remedy.WAIT_FOR_SINK) else None,
+        tried_at=begin + max(policy.max_delay, LONG_WAIT) if remedy in WAITS else None,
     )
+
+
+def fruitless_row(ends: Sequence[Failure], policy: RestartPolicy) -> tuple[Failure, ...]:
+    """The ends up to now, newest first, of drivers that brought no batch and did not live long."""
+    return tuple(takewhile(lambda end: not _is_fruitful(end, policy), reversed(ends)))
+
+
+def wait_after(fruitless: int, policy: RestartPolicy) -> timedelta:
+    """The wait after so many ends in a row, without jitter."""
+    # Capped before the power is taken: the log keeps up to a thousand ends, and 2**999 seconds is no timedelta.
+    doublings = min(max(fruitless - 1, 0), 20)
+    return min(policy.initial_delay * float(2**doublings), policy.max_delay)
 
 
 def _is_fruitful(failure: Failure, policy: RestartPolicy) -> bool:
@@ -121,7 +141,7 @@ def _why_park(newest: Failure, remedy: Remedy, row: Sequence[Failure], *, recent
         return f"epoch {newest.epoch} ended with {kind or newest.outcome}, which no restart mends"
     if recent > policy.budget_per_hour:
         return f"{recent} failures within an hour, allowed: {policy.budget_per_hour}"
-    if len(row) > policy.thrash_limit:
+    if len(row) > policy.thrash_limit and remedy not in WAITS:
         return f"{len(row)} failures in a row without a committed batch, allowed: {policy.thrash_limit}"
     alike = len(list(takewhile(lambda failure: failure.failure_class == kind, row)))
     if remedy is Remedy.RETRY_FEW and alike > FEW:
@@ -139,9 +159,8 @@ def _why_then(newest: Failure, fruitless: int) -> str:
 def _delay(newest: Failure, remedy: Remedy, fruitless: int, policy: RestartPolicy) -> timedelta:
     if fruitless == 0 and remedy is Remedy.NOW:
         return timedelta(0)
-    # Capped before the power is taken: the log keeps up to a thousand failures, and 2**999 seconds is no timedelta.
-    doublings = min(max(fruitless - 1, 0), 20)
-    wait = min(policy.initial_delay * float(2**doublings), policy.max_delay)
+    is_long_outage = remedy in WAITS and fruitless > policy.thrash_limit
+    wait = max(policy.max_delay, LONG_WAIT) if is_long_outage else wait_after(fruitless, policy)
     return wait * (1 - policy.jitter * _chance(newest))
 
 

@@ -4,8 +4,9 @@ import dataclasses
 import hashlib
 import json
 from datetime import timedelta
+from functools import lru_cache
 
-from streamops.spec.stream import StreamSpec
+from streamops.spec.stream import StreamSpec, Timings
 
 
 def spec_text(spec: StreamSpec) -> str:
@@ -16,6 +17,16 @@ def spec_text(spec: StreamSpec) -> str:
 def spec_fingerprint(text: str) -> str:
     """A short name for a spec text, equal for equal declarations."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@lru_cache(maxsize=8192)
+def timings_in(text: str) -> Timings | None:
+    """The timings that a spec text holds; None where another release wrote it in another form."""
+    try:
+        timings = json.loads(text)["timings"]
+        return Timings(**{name: timedelta(seconds=seconds) for name, seconds in timings.items()})
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        return None
 
 
 def _plain(value: object) -> object:

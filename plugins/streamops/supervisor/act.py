@@ -98,7 +98,7 @@ class Actor:
             spec=spec_text(self._spec),
             job_sha256=file_sha256(self._spec.job),
             library_version=__version__,
-            accepts_unsafe=observation.state.accepts_unsafe,
+            accepts_unsafe=decision.accepts_unsafe,
         )
         self._append(body, decision, observation)
         self._claims.add(token)
@@ -115,7 +115,7 @@ class Actor:
             failed = DriverEnded(
                 epoch=epoch.number,
                 outcome=Outcome.LAUNCH_FAILED,
-                position=epoch.claim.position,
+                position=observation.state.position or epoch.claim.position,
                 text=str(error),
                 failure_class=FailureClass.LAUNCH_FAILED,
                 remedy=Remedy.BACK_OFF,

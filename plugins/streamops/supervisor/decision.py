@@ -58,5 +58,7 @@ class Decision:
     needs_attention: bool = False
     """Whether a person should be told: the supervisor can't settle it alone."""
     plan: RestartPlan | None = None
+    accepts_unsafe: bool = False
+    """Whether the claim passes a person's acceptance of an unsafe start on."""
     liveness: Liveness | None = None
     """How a living driver gets on."""

@@ -2,12 +2,13 @@
 
 from datetime import timedelta
 
-from streamops.control.fold import Desire, EndWish, Epoch, LogState
+from streamops.control.fold import Epoch, LogState
 from streamops.health import QUICK, Liveness, LivenessKind, Rhythm, StallAction, judge_liveness
 from streamops.launch import DriverState
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.end_rules import record_end
+from streamops.supervisor.given_timings import timings_of
 from streamops.supervisor.observe import EpochFacts, Observation
 from streamops.supervisor.start_rules import (
     decide_start,
@@ -22,7 +23,7 @@ from streamops.supervisor.start_rules import (
 
 def decide_older_epoch(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
     """A newer claim exists: this driver must be gone before the newer one is submitted."""
-    number = facts.epoch.number
+    number, timings = facts.epoch.number, timings_of(facts.epoch, spec.timings)
     if facts.status:
         if _has_ended(facts, spec):
             return record_end(facts, facts.status.evidence, superseded=True)
@@ -35,7 +36,7 @@ def decide_older_epoch(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
         # Its claim was read after the newer one was appended: should its driver appear after all, it writes its first
         # beat, reads the log, sees the newer claim and halts.
         return record_end(facts, "no driver and no beat of it was ever seen", superseded=True)
-    if facts.stood_still >= spec.timings.takeover:
+    if facts.stood_still >= timings.takeover:
         return record_end(facts, "its beat stands still and no process carries its token", superseded=True)
     return Decision(
         action=Action.WAIT,
@@ -51,7 +52,7 @@ def decide_newest_epoch(
     if facts.status is None:
         return _unsubmitted(facts, observation, spec, mine=mine)
     if _has_ended(facts, spec):
-        return record_end(facts, facts.status.evidence, asked=_why_stop(observation.state))
+        return record_end(facts, facts.status.evidence, asked=observation.state.end_wish)
     if facts.status.state is DriverState.BROKEN:
         return _kill(facts, facts.status.evidence)
     if facts.status.state is DriverState.GONE:
@@ -78,7 +79,7 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
         return record_end(facts, f"not submitted, {held_back.reason}")
     if held_back and facts.found:
         # It sees the request itself; one that does not obey is killed like any other.
-        if facts.watched > spec.timings.stop or observation.state.is_stop_forced:
+        if facts.watched > timings_of(facts.epoch, spec.timings).stop or observation.state.is_stop_forced:
             return _kill(facts, f"a driver of epoch {number}, submitted without a record, did not stop")
         return Decision(action=Action.WAIT, reason=f"{held_back.reason}; a driver still lives", epoch=number)
     if held_back:
@@ -108,6 +109,7 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
             action=Action.CLAIM,
             reason=f"epoch {number} was claimed by {by.actor} on {by.host} and submitted without a record",
             epoch=number + 1,
+            accepts_unsafe=observation.state.accepts_unsafe,
         )
     # Left behind, and nothing of a driver was ever seen: a start like any other.
     return decide_start(observation, spec)
@@ -125,14 +127,15 @@ def _has_ended(facts: EpochFacts, spec: StreamSpec) -> bool:
     """Proven by the place itself, or said by a manager while the beat stands still: two signs."""
     if facts.status is None:
         return False
-    is_gone_and_still = facts.status.state is DriverState.GONE and facts.stood_still >= spec.timings.takeover
+    takeover = timings_of(facts.epoch, spec.timings).takeover
+    is_gone_and_still = facts.status.state is DriverState.GONE and facts.stood_still >= takeover
     return facts.status.state is DriverState.ENDED or is_gone_and_still
 
 
 def _wait_for_second_sign(facts: EpochFacts, spec: StreamSpec, evidence: str) -> Decision:
     """A beat that goes on moving after the manager called its driver gone shows that the manager is wrong."""
-    number = facts.epoch.number
-    moves_on = facts.status_for > spec.timings.halt and facts.stood_still < spec.timings.halt
+    number, halt = facts.epoch.number, timings_of(facts.epoch, spec.timings).halt
+    moves_on = facts.status_for > halt and facts.stood_still < halt
     reason = f"epoch {number} is gone by the manager's word ({evidence})"
     if moves_on:
         return Decision(
@@ -144,7 +147,7 @@ def _wait_for_second_sign(facts: EpochFacts, spec: StreamSpec, evidence: str) ->
 def _wait_for_unseen(facts: EpochFacts, spec: StreamSpec, evidence: str) -> Decision:
     """Unreachable is not dead: a moving beat shows life, a still one is one sign of two."""
     number = facts.epoch.number
-    if facts.stood_still < spec.timings.takeover:
+    if facts.stood_still < timings_of(facts.epoch, spec.timings).takeover:
         return Decision(action=Action.KEEP, reason=f"epoch {number} can't be seen from here: {evidence}", epoch=number)
     return Decision(
         action=Action.WAIT,
@@ -158,30 +161,32 @@ def _wait_for_unseen(facts: EpochFacts, spec: StreamSpec, evidence: str) -> Deci
 def _hung(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
     """The process lives, and its beat stands still: two signs."""
     number, still = facts.epoch.number, facts.stood_still
+    timings = timings_of(facts.epoch, spec.timings)
     if any(trace.exit for trace in facts.traces):
-        if still > spec.timings.halt:
+        if still > timings.halt:
             return _kill(facts, f"epoch {number} has left its exit record, but its process does not end")
         return None
     if facts.heartbeat is None:
-        if still > spec.timings.start and not facts.traces:
+        if still > timings.start and not facts.traces:
             return _kill(facts, f"epoch {number} has not beaten once in {_seconds(still)}")
         return None
-    if still > spec.timings.takeover:
+    if still > timings.takeover:
         return _kill(facts, f"the beat of epoch {number} has stood still for {_seconds(still)}: it hangs")
     return None
 
 
 def _over_grace(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision | None:
     """A graceful stop was asked for, and its grace is over."""
-    asked = _why_stop(observation.state)
+    asked = observation.state.end_wish
     if asked is None:
         return None
     number = facts.epoch.number
     if asked.force:
         return _kill(facts, f"epoch {number} is to end at once, asked by {asked.note.by.actor}: {asked.note.reason}")
-    if observation.since(asked.note.at) <= spec.timings.stop:
+    grace = timings_of(facts.epoch, spec.timings).stop
+    if observation.asked_for(asked.note) <= grace:
         return None
-    return _kill(facts, f"epoch {number} did not stop within {_seconds(spec.timings.stop)} of the request")
+    return _kill(facts, f"epoch {number} did not stop within {_seconds(grace)} of the request")
 
 
 def _stuck(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision | None:
@@ -192,7 +197,7 @@ def _stuck(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Dec
     reason = f"epoch {facts.epoch.number} is {liveness.kind}: {liveness.reason}"
     if liveness.kind is LivenessKind.STUCK_IN_STOP or _is_deaf(facts):
         return _kill(facts, reason)
-    if _why_stop(observation.state):
+    if observation.state.end_wish:
         return None
     return Decision(action=Action.REPLACE, reason=reason, epoch=facts.epoch.number, liveness=liveness)
 
@@ -205,29 +210,21 @@ def _is_deaf(facts: EpochFacts) -> bool:
 def _liveness(facts: EpochFacts, spec: StreamSpec) -> Liveness | None:
     if facts.heartbeat is None:
         return None
+    timings = timings_of(facts.epoch, spec.timings)
     is_paced = spec.trigger.kind is TriggerKind.PROCESSING_TIME
     rhythm = Rhythm(
         trigger_interval=spec.trigger.interval if is_paced else timedelta(0),
-        stop_grace=spec.timings.stop,
-        takeover=spec.timings.takeover,
+        stop_grace=timings.stop,
+        takeover=timings.takeover,
     )
     return judge_liveness(
         facts.heartbeat, facts.progress, rhythm=rhythm, policy=spec.stall, stood_still=facts.stood_still
     )
 
 
-def _why_stop(state: LogState) -> EndWish | None:
-    """Who wants the newest driver to end, if anybody: for good, for another driver, or for a while."""
-    if state.desire is Desire.STOPPED and state.desired:
-        return EndWish(note=state.desired, force=state.is_stop_forced)
-    if state.replacement:
-        return state.replacement
-    return EndWish(note=state.maintenance.note, force=False) if state.maintenance else None
-
-
 def _keep(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision:
     number, beat = facts.epoch.number, facts.heartbeat
-    if asked := _why_stop(observation.state):
+    if asked := observation.state.end_wish:
         reason = f"epoch {number} is stopping, asked by {asked.note.by.actor}: {asked.note.reason}"
         return Decision(action=Action.KEEP, reason=reason, epoch=number)
     if any(not trace.is_readable for trace in facts.traces):

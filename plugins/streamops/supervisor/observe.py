@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.clock import Clock
 from streamops.control.drivers import DriverTraces, Heartbeat, driver_instances, highest_epoch, traces_among
-from streamops.control.fold import Epoch, LogState
+from streamops.control.fold import Epoch, LogState, Note
 from streamops.control.layout import PROGRESS, companion_checkpoint, control_folder, driver_folder
 from streamops.control.log import LogReader
 from streamops.control.records import DriverHandle, Position
@@ -20,6 +20,9 @@ from streamops.spec import StreamSpec
 from streamops.storage import Storage, join
 from streamops.supervisor.probes import NetworkProber, Prober, Reachability
 from streamops.supervisor.stillness import Stillness
+
+CLOCK_ERROR = timedelta(hours=1)
+"""No clock of a host that takes part is further behind than this."""
 
 Instances = tuple[tuple[int, str], ...]
 """Epoch and instance of every driver that ever left a trace."""
@@ -68,10 +71,24 @@ class Observation:
     """The highest epoch that left traces here and that the log knows nothing of; 0 for none."""
     dependency: Reachability | None = None
     """What the last failure makes the stream wait for, and whether it answers."""
+    host: str = ""
+    """Where the observer is."""
+    wish_watched: timedelta = timedelta(0)
+    """How long the present wish for the driver's end has been on record under this observer's eyes."""
 
     def since(self, moment: datetime) -> timedelta:
         """How long ago a record of the log was written; one from a clock that is ahead is as old as the log's silence."""
         return self.now - moment if moment <= self.now else self.unchanged_for
+
+    def asked_for(self, wish: Note) -> timedelta:
+        """How long ago somebody asked. The stamp of another host counts only as far as this observer has watched.
+
+        Its clock may be behind, and a driver must not lose its grace by that. A stamp older than CLOCK_ERROR is believed,
+        so that observers who never stay long come to an end too.
+        """
+        stamped = self.since(wish.at)
+        is_believed = wish.by.host == self.host or stamped > CLOCK_ERROR
+        return stamped if is_believed else min(stamped, self.wish_watched)
 
 
 class Observer:
@@ -85,8 +102,10 @@ class Observer:
         launcher: Launcher,
         clock: Clock,
         state_root: str,
+        host: str = "",
         prober: Prober | None = None,
     ) -> None:
+        self._host = host
         self._spec = spec
         self._storage = storage
         self._launcher = launcher
@@ -107,6 +126,8 @@ class Observer:
             checkpoint=None,
             unchanged_for=self.stillness.of("log", f"{state.next_number} {state.last_nonce}"),
             epochs_ahead=self._epochs_ahead(state, instances),
+            host=self._host,
+            wish_watched=self._wish_watched(state),
         )
         if any(facts.status for facts in epochs):
             return seen
@@ -124,6 +145,11 @@ class Observer:
     def position(self) -> Position:
         """Where the checkpoint stands now."""
         return position_of(*read_checkpoints(self._storage, self._spec.checkpoint))
+
+    def _wish_watched(self, state: LogState) -> timedelta:
+        wish = state.end_wish
+        mark = f"{wish.note.at.isoformat()} {wish.note.by.actor} {wish.note.by.host}" if wish else ""
+        return self.stillness.of("wish", mark)
 
     def _progress(self, traces: tuple[DriverTraces, ...]) -> ProgressHistory:
         beat = _newest_beat(traces)

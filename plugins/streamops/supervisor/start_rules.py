@@ -5,10 +5,18 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from streamops.control.fold import Desire
-from streamops.control.records import Outcome
-from streamops.restart import RestartPlan, RestartTiming, Safety, advise_restart, plan_restart
+from streamops.restart import (
+    RestartPlan,
+    RestartTiming,
+    Safety,
+    advise_restart,
+    fruitless_row,
+    plan_restart,
+    wait_after,
+)
 from streamops.spec import StreamSpec
 from streamops.supervisor.decision import Action, Decision
+from streamops.supervisor.given_timings import timings_of
 from streamops.supervisor.observe import Observation, position_of
 
 
@@ -112,7 +120,9 @@ def _late_batch(observation: Observation, spec: StreamSpec) -> Decision | None:
     newest, checkpoint = observation.state.newest, observation.checkpoint
     sign = newest.end.last_sign_at if newest and newest.end else None
     planned = checkpoint.newest.planned_at if checkpoint and checkpoint.newest else None
-    if newest is None or sign is None or planned is None or planned <= sign + spec.timings.takeover:
+    if newest is None or sign is None or planned is None:
+        return None
+    if planned <= sign + timings_of(newest, spec.timings).takeover:
         return None
     return Decision(
         action=Action.PARK,
@@ -124,21 +134,19 @@ def _late_batch(observation: Observation, spec: StreamSpec) -> Decision | None:
 
 def _unasked_end(observation: Observation, spec: StreamSpec) -> Decision | None:
     """An end that is no failure and that nobody asked for: it costs no budget, but it must not become a busy loop."""
-    state, newest = observation.state, observation.state.newest
-    if newest is None or newest.end is None or newest.ended is None or newest.has_progressed:
+    newest, row = observation.state.newest, fruitless_row(observation.state.unasked_ends, spec.restart)
+    if newest is None or newest.end is None or not row:
         return None
-    was_asked = state.replacement is not None or (state.desired is not None and state.desired.at >= newest.ended.at)
-    left = spec.restart.initial_delay - observation.since(newest.ended.at)
-    if was_asked or newest.end.outcome not in _UNCOUNTED or left <= timedelta(0):
+    left = wait_after(len(row), spec.restart) - observation.since(row[0].at)
+    if left <= timedelta(0):
         return None
+    times = f"{len(row)} times in a row " if len(row) > 1 else ""
     return Decision(
         action=Action.WAIT,
-        reason=f"back-off: epoch {newest.number} ended {newest.end.outcome}",
+        reason=f"back-off: a driver ended {newest.end.outcome} {times}without a batch, and nobody had asked for it",
         until=observation.now + left,
+        needs_attention=len(row) > spec.restart.thrash_limit,
     )
-
-
-_UNCOUNTED = frozenset({Outcome.LEASE_LOST, Outcome.STOPPED})
 
 
 def policy(observation: Observation, spec: StreamSpec) -> Decision | None:
@@ -152,11 +160,20 @@ def policy(observation: Observation, spec: StreamSpec) -> Decision | None:
     if state.replacement and not state.replacement.is_stuck:
         return None  # A person asks for it now.
     if advice.timing is RestartTiming.LATER:
-        return Decision(action=Action.WAIT, reason=f"back-off: {advice.reason}", until=advice.at)
-    dependency = observation.dependency
-    if advice.waits_for and dependency and dependency.is_reachable is False:
-        reason = f"waiting until {dependency.target} answers ({dependency.evidence}): {advice.reason}"
-        return Decision(action=Action.WAIT, reason=reason)
+        return Decision(
+            action=Action.WAIT,
+            reason=f"back-off: {advice.reason}",
+            until=advice.at,
+            needs_attention=advice.in_a_row > spec.restart.thrash_limit,
+        )
+    dependency, tried_at = observation.dependency, advice.tried_at
+    if tried_at and tried_at > observation.now and dependency and dependency.is_reachable is False:
+        return Decision(
+            action=Action.WAIT,
+            reason=f"waiting until {dependency.target} answers ({dependency.evidence}): {advice.reason}",
+            until=tried_at,
+            needs_attention=advice.in_a_row > spec.restart.thrash_limit,
+        )
     return None
 
 
@@ -174,10 +191,17 @@ _START_RULES: tuple[Callable[[Observation, StreamSpec], Decision | None], ...] =
 def _by_plan(observation: Observation, spec: StreamSpec) -> Decision:
     """Never start blind: what Spark would do decides."""
     plan = worst_plan(observation)
-    next_epoch = observation.state.next_epoch
-    if spec.sink.guarantee.accepts(plan.safety) or observation.state.accepts_unsafe:
-        reason = f"start is {plan.safety}: {plan.summary}"
-        return Decision(action=Action.CLAIM, reason=reason, epoch=next_epoch, plan=plan)
+    state = observation.state
+    # A claim that was left behind without a sign of a driver has not used up what it carries.
+    accepted = state.accepts_unsafe or state.carried_acceptance
+    if spec.sink.guarantee.accepts(plan.safety) or accepted:
+        return Decision(
+            action=Action.CLAIM,
+            reason=f"start is {plan.safety}: {plan.summary}",
+            epoch=state.next_epoch,
+            plan=plan,
+            accepts_unsafe=accepted,
+        )
     if plan.safety is Safety.UNKNOWN:
         return Decision(action=Action.WAIT, reason=plan.summary, plan=plan)
     return Decision(

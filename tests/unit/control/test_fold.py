@@ -25,6 +25,7 @@ from streamops.control.records import (
     Submitted,
     UnknownBody,
 )
+from support.clock import START
 from support.records import a_claim, a_handle, a_log, a_record, a_state, a_submit, an_end, lawful_logs, logs
 
 UNTIL = datetime(2026, 3, 2, tzinfo=UTC)
@@ -209,9 +210,70 @@ def test_epochs_that_an_adoption_has_seen_are_not_used_again():
 def test_a_failure_keeps_its_class_and_how_long_the_driver_lived():
     end = replace(an_end(1, Outcome.FAILED), failure_class="data-loss", remedy="never")
 
-    failure = a_state(a_claim(1), a_submit(1), a_submit(1), end).failures[-1]
+    signed = replace(end, last_sign_at=a_record(a_submit(1), 3).at)
+
+    failure = a_state(a_claim(1), a_submit(1), a_submit(1), signed).failures[-1]
 
     assert (failure.failure_class, failure.remedy, failure.ran) == ("data-loss", "never", timedelta(seconds=2))
+
+
+@pytest.mark.parametrize(
+    ("sign", "ran"),
+    [
+        pytest.param(None, timedelta(0), id="it never wrote a thing"),
+        pytest.param(timedelta(0), timedelta(0), id="its clock is behind"),
+        pytest.param(timedelta(days=3), timedelta(seconds=1), id="its clock is ahead: no longer than to the record"),
+    ],
+)
+def test_a_driver_lived_until_its_last_sign_however_late_its_end_was_recorded(sign, ran):
+    """A supervisor that was away for a day would otherwise forgive a crash loop."""
+    end = replace(an_end(1, Outcome.FAILED), last_sign_at=None if sign is None else START + sign)
+
+    assert a_state(a_claim(1), a_submit(1), end).failures[-1].ran == ran
+
+
+@pytest.mark.parametrize(
+    ("bodies", "count"),
+    [
+        pytest.param([an_end(1, Outcome.STOPPED)], 1, id="stopped by nobody of ours"),
+        pytest.param([an_end(1, Outcome.LEASE_LOST)], 1, id="halted by itself"),
+        pytest.param([StopRequested(epoch=1), an_end(1, Outcome.STOPPED)], 0, id="asked to stop"),
+        pytest.param([RestartRequested(epoch=1), an_end(1, Outcome.STOPPED)], 0, id="asked to make room"),
+        pytest.param([an_end(1, Outcome.STOPPED, commit=4)], 0, id="it had committed a batch"),
+        pytest.param([an_end(1, Outcome.DIED)], 0, id="a failure has an account of its own"),
+        pytest.param([an_end(1, Outcome.STOPPED), StartRequested()], 0, id="a person starts it"),
+        pytest.param([an_end(1, Outcome.STOPPED), Released()], 0, id="released"),
+        pytest.param(
+            [an_end(1, Outcome.STOPPED), a_claim(2), a_submit(2), an_end(2, Outcome.LEASE_LOST)], 2, id="again"
+        ),
+        pytest.param(
+            [an_end(1, Outcome.STOPPED), a_claim(2), a_submit(2), an_end(2, Outcome.STOPPED, commit=4)],
+            0,
+            id="until one commits",
+        ),
+    ],
+)
+def test_ends_that_nobody_asked_for_are_counted_in_a_row(bodies, count):
+    assert len(a_state(a_claim(1), a_submit(1), *bodies).unasked_ends) == count
+
+
+UNSAFE_CLAIM = replace(a_claim(1), accepts_unsafe=True)
+
+
+@pytest.mark.parametrize(
+    ("bodies", "is_left"),
+    [
+        pytest.param([an_end(1, Outcome.NEVER_STARTED)], True, id="never submitted"),
+        pytest.param([an_end(1, Outcome.LAUNCH_FAILED)], True, id="the submit failed"),
+        pytest.param([a_submit(1), an_end(1, Outcome.LAUNCH_FAILED)], False, id="submitted: used up"),
+        pytest.param([an_end(1, Outcome.LEASE_LOST)], False, id="a driver of it was there, without a record"),
+        pytest.param(
+            [replace(a_claim(2), accepts_unsafe=True), an_end(1, Outcome.NEVER_STARTED)], False, id="passed on"
+        ),
+    ],
+)
+def test_an_acceptance_is_used_up_by_a_driver_and_not_by_a_claim(bodies, is_left):
+    assert a_state(Released(accepts_unsafe=True), UNSAFE_CLAIM, *bodies).accepts_unsafe is is_left
 
 
 def test_the_newest_maintenance_counts():

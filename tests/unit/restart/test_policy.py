@@ -85,6 +85,7 @@ def test_without_a_budget_the_first_failure_parks():
     assert advice(failed(0), policy=RestartPolicy(budget_per_hour=0)).timing is PARK
 
 
+@pytest.mark.fault("B68")
 def test_advice_says_what_is_left():
     assert advice(failed(0), failed(0)).budget_left == DEFAULT.budget_per_hour - 2
 
@@ -161,7 +162,22 @@ def test_a_declared_remedy_counts_more_than_the_one_on_record():
 def test_advice_names_the_dependency_that_has_to_answer_first():
     given_advice = advice(of_class(FailureClass.SOURCE_UNAVAILABLE, Remedy.WAIT_FOR_SOURCE, 900))
 
-    assert (given_advice.timing, given_advice.waits_for) == (NOW, Remedy.WAIT_FOR_SOURCE)
+    assert (given_advice.timing, given_advice.tried_at) == (NOW, MOMENT + timedelta(minutes=5))
+
+
+def test_a_long_outage_of_a_dependency_neither_parks_nor_spends_the_budget():
+    """A person could not release the stream any sooner than the broker comes back."""
+    at, failures = MOMENT, []
+    while at < MOMENT + timedelta(hours=12):
+        failures.append(
+            replace(of_class(FailureClass.SOURCE_UNAVAILABLE, Remedy.WAIT_FOR_SOURCE), at=at, epoch=len(failures) + 1)
+        )
+        next_one = advise_restart(failures, policy=DEFAULT, now=at)
+        assert next_one.timing is LATER
+        at = next_one.at
+
+    assert next_one.at - failures[-1].at == timedelta(minutes=20)
+    assert next_one.in_a_row > DEFAULT.thrash_limit
 
 
 def test_rare_deaths_of_an_idle_stream_never_add_up():

@@ -28,11 +28,14 @@ from streamops.control.records import (
 from streamops.launch import DriverState
 from streamops.restart import FailureClass, Remedy, RestartPolicy, Safety, SinkGuarantee
 from streamops.spec import StreamSpec
+from streamops.spec.stream import Timings
+from streamops.spec.wire import spec_text
 from streamops.supervisor.decide import decide
 from streamops.supervisor.decision import RESTING, Action
 from streamops.supervisor.observe import Observation
 from streamops.supervisor.probes import Reachability
 from support.checkpoints import OTHER_QUERY_ID, QUERY_ID
+from support.clock import START
 from support.observations import (
     NOW,
     a_beat,
@@ -815,11 +818,11 @@ def test_a_batch_newer_than_our_last_beat_was_written_by_somebody_else(row):
     check(row)
 
 
-def failed_for(failure_class, remedy, answers):
-    """A driver that failed long ago, and whether what it needs answers now."""
+def failed_for(failure_class, remedy, answers, minutes=10):
+    """A driver that failed some minutes ago, and whether what it needs answers now."""
     end = replace(an_end(1, Outcome.FAILED), failure_class=str(failure_class), remedy=str(remedy))
     dependency = Reachability(target="broker:9092", is_reachable=answers, evidence="tried")
-    return observed(a_state(a_claim(1), end), dependency=dependency)
+    return observed(a_state(a_claim(1), end), dependency=dependency, now=START + timedelta(minutes=minutes))
 
 
 WAIT_FOR_SOURCE = (FailureClass.SOURCE_UNAVAILABLE, Remedy.WAIT_FOR_SOURCE)
@@ -830,6 +833,11 @@ WAIT_FOR_SOURCE = (FailureClass.SOURCE_UNAVAILABLE, Remedy.WAIT_FOR_SOURCE)
         because="the broker is still away: a start would only cost budget",
         sees=failed_for(*WAIT_FOR_SOURCE, answers=False),
         expect=Action.WAIT,
+    ),
+    Row(
+        because="it is tried all the same: the probe looks from another place than the driver",
+        sees=failed_for(*WAIT_FOR_SOURCE, answers=False, minutes=21),
+        expect=Action.CLAIM,
     ),
     Row(because="it is back", sees=failed_for(*WAIT_FOR_SOURCE, answers=True), expect=Action.CLAIM),
     Row(
@@ -871,6 +879,50 @@ def test_even_an_end_that_costs_no_budget_is_followed_by_a_pause(outcome, becaus
 
     assert at_once.action is Action.WAIT, because
     assert later.action is Action.CLAIM
+
+
+def test_the_pause_after_ends_that_nobody_asked_for_grows_and_then_calls_a_person():
+    rounds = [
+        body for epoch in range(1, 8) for body in (a_claim(epoch), a_submit(epoch), an_end(epoch, Outcome.STOPPED))
+    ]
+    state = a_state(*rounds)
+    ended_at = state.newest.ended.at
+
+    decision = decide(observed(state, now=ended_at), a_stream(), mine=NOBODY)
+
+    assert (decision.action, decision.until) == (Action.WAIT, ended_at + timedelta(minutes=5))
+    assert decision.needs_attention
+
+
+def test_a_driver_is_judged_by_the_timings_that_it_was_given():
+    """The YAML was changed since: the driver halts as late as it was told to."""
+    patient = Timings(halt=timedelta(minutes=5), takeover=timedelta(minutes=11), stop=timedelta(minutes=20))
+    state = a_state(replace(a_claim(1), spec=spec_text(a_stream(timings=patient))), a_submit(1), a_claim(2))
+
+    hung = decide(
+        observed(state, seen(state, status=DriverState.UNKNOWN, traces=(a_beat(),), still=500)), ORDERS, mine=NOBODY
+    )
+
+    assert (hung.action, hung.needs_attention) == (Action.KEEP, False)
+
+
+@pytest.mark.parametrize(
+    ("asked_ago", "watched", "action"),
+    [
+        pytest.param(600, 10, Action.KEEP, id="its clock is ten minutes behind"),
+        pytest.param(600, 121, Action.KILL, id="watched for the grace"),
+        pytest.param(60, 600, Action.KEEP, id="its clock is ahead"),
+        pytest.param(3700, 0, Action.KILL, id="no clock is that far behind: observers come and go"),
+    ],
+)
+def test_the_stamp_of_another_host_takes_no_grace_away(asked_ago, watched, action):
+    state = a_state(a_claim(1), a_submit(1), StopRequested(epoch=1))
+    now = state.desired.at + timedelta(seconds=asked_ago)
+    facts = seen(state, status=DriverState.RUNNING, traces=(a_beat(),))
+
+    sees = observed(state, facts, now=now, host="another", wish_watched=watched)
+
+    assert decide(sees, ORDERS, mine=NOBODY).action is action
 
 
 def test_a_wait_says_when_it_ends():
