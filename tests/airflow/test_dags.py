@@ -80,6 +80,7 @@ def test_a_stream_is_released_before_it_is_supervised(orders):
     assert second.upstream_task_ids == {"await_release"}
 
 
+@pytest.mark.fault("B73")
 def test_one_run_follows_the_other_and_never_two_at_once(orders):
     assert orders.schedule == "@continuous"
     assert orders.max_active_runs == 1

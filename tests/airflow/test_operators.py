@@ -83,6 +83,7 @@ def beat(place, *, sequence: int = 1) -> None:
 # The first slice
 
 
+@pytest.mark.fault("B73")
 def test_the_first_slice_starts_the_stream_and_sleeps(place, task):
     deferred = task.execute()
 
@@ -92,6 +93,8 @@ def test_the_first_slice_starts_the_stream_and_sleeps(place, task):
     assert deferred.method_name == "resume"
 
 
+@pytest.mark.fault("B76")
+@pytest.mark.fault("B78")
 def test_a_task_that_sleeps_has_no_time_out(task):
     """At its end Airflow would cancel the trigger and fail the task: that looks like the end of a stream."""
     assert task.execute().timeout is None
@@ -103,6 +106,8 @@ def test_the_trigger_watches_the_same_stream_in_the_same_settings(place, task):
     assert (trigger.stream, trigger.config, trigger.wake_for) == ("orders", place.config, "act")
 
 
+@pytest.mark.fault("B30")
+@pytest.mark.fault("B76")
 def test_a_new_try_attaches_to_the_living_driver(place, task):
     """Cleared, retried, or a new run: the driver does not notice."""
     task.execute()
@@ -122,6 +127,7 @@ def test_a_run_lasts_about_as_long_as_it_should(place):
     assert timedelta(hours=8.9) < end_at - before < timedelta(hours=11.1)
 
 
+@pytest.mark.fault("B75")
 def test_killing_a_task_never_stops_a_stream():
     assert StreamOperator.on_kill is BaseOperator.on_kill
     assert AwaitReleaseOperator.on_kill is BaseOperator.on_kill

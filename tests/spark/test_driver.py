@@ -263,6 +263,7 @@ def test_a_driver_shows_life_stands_a_second_instance_off_and_obeys_a_stop_reque
     assert trace.exit.batch == one.progress[-1]["batchId"]
 
 
+@pytest.mark.fault("B67")
 @pytest.mark.parametrize("whom", ["python", "jvm", "group"])
 def test_a_sigterm_to_any_of_its_processes_stops_a_driver_gracefully(bench, whom):
     """A launcher and a service manager know the JVM's pid, a container's end reaches the group."""
@@ -283,6 +284,7 @@ def test_a_sigterm_to_any_of_its_processes_stops_a_driver_gracefully(bench, whom
     assert one.newest_offset - one.newest_commit <= 1
 
 
+@pytest.mark.fault("B67")
 def test_a_stop_that_has_to_interrupt_a_batch_is_no_failure(bench):
     """The function sleeps past the grace, and what it does then meets a query that was stopped (4.2.0)."""
     one = bench(job=LONG_BATCH, timings=replace(UNHURRIED, stop=seconds(2)))
@@ -321,6 +323,8 @@ def test_a_control_log_that_is_deleted_ends_a_driver(bench):
     assert "the control log is gone" in trace.exit.text
 
 
+@pytest.mark.fault("B64")
+@pytest.mark.fault("B65")
 def test_a_companions_failure_ends_the_driver_with_every_error_class_and_code_1(bench):
     one = bench(job=COMPANION_FAILS)
     conf = (

@@ -159,6 +159,7 @@ def wait_for(condition: Callable[[], bool], driver: Driver) -> None:
     assert eventually(condition, within=PATIENCE), (driver.beat(), driver.history, driver.failure)
 
 
+@pytest.mark.fault("B83")
 def test_an_idle_query_is_idle_and_its_next_batch_is_reported(files, tmp_path, soon_idle):
     stream, add = files
     add(0)
@@ -199,6 +200,7 @@ def test_a_batch_that_does_not_end_is_stuck_and_so_is_the_stop_that_waits_for_it
             may_end.set()
 
 
+@pytest.mark.fault("B41")
 def test_a_broker_that_never_answers_leaves_a_query_stuck_in_planning(spark, tmp_path):
     for jar in sorted(file for pattern in KAFKA_JARS for file in JARS.glob(pattern + ".jar")):
         spark.sql(f"ADD JAR '{jar}'")

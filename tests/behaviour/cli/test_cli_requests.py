@@ -166,6 +166,7 @@ def test_a_stop_does_not_wait_for_a_claim_that_nobody_will_submit(terminal: Term
     assert terminal.clock.slept == []
 
 
+@pytest.mark.fault("B67")
 def test_a_forced_stop_says_that_the_batch_runs_again(terminal: Terminal) -> None:
     terminal.started()
 

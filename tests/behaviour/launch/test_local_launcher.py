@@ -119,6 +119,7 @@ def test_a_driver_writes_to_its_log_and_adds_to_what_is_there(place):
     assert place.log() == "an earlier line\nstarted\nan error\n"
 
 
+@pytest.mark.fault("B30")
 def test_a_driver_outlives_the_process_that_submitted_it(place):
     request = place.request()
     code = (

@@ -25,7 +25,7 @@ def test_any_schedule_keeps_one_writer_and_ends_in_what_is_declared(fleet, recor
 
 
 def test_after_any_schedule_a_log_that_was_deleted_or_put_back_is_left_alone(record_property):
-    """A tenth of the schedules; the persons' part is in `test_fencing`."""
+    """A tenth of the schedules; the persons' part is in `test_fencing_log`."""
     examples = max(settings.default.max_examples // 10, 10)
 
     run_state_machine_as_test(DamagedLogModel, settings=settings(max_examples=examples))

@@ -76,6 +76,7 @@ def test_a_look_changes_nothing(world):
     assert world.drivers == []
 
 
+@pytest.mark.fault("B29")
 def test_a_running_stream_gets_no_further_records(world):
     supervisor = a_running_stream(world)
     before = kinds(world)
@@ -399,6 +400,7 @@ def test_an_unseen_driver_whose_beat_stands_still_waits_for_a_persons_word(world
     assert world.driver.epoch == 2
 
 
+@pytest.mark.fault("B71")
 def test_an_unknown_answer_of_the_launcher_replaces_nobody(world):
     supervisor = a_running_stream(world)
     first = world.driver
@@ -426,6 +428,7 @@ def test_an_unreachable_storage_is_an_error_and_not_a_dead_driver(world):
     assert len(world.drivers) == 1
 
 
+@pytest.mark.fault("B66")
 def test_a_broken_driver_is_killed_before_the_next_is_submitted(world):
     supervisor = a_running_stream(world)
     broken = world.driver
@@ -466,6 +469,8 @@ def test_a_claim_that_a_dead_supervisor_left_behind_is_superseded_after_the_clai
     assert outcomes(world) == [Outcome.NEVER_STARTED]
 
 
+@pytest.mark.fault("B30")
+@pytest.mark.fault("B69")
 def test_a_driver_whose_submit_was_never_recorded_is_killed_before_the_next_is_submitted(world):
     class Crash(BaseException):
         pass
@@ -832,6 +837,7 @@ def test_a_kill_is_on_record_before_it_is_done(world):
     assert isinstance(world.records[-1].body, KillBegun)
 
 
+@pytest.mark.fault("B72")
 def test_the_outcome_of_a_driver_is_its_own_word(world):
     """A second instance that found the epoch taken must not hide why the first one failed."""
     supervisor = a_running_stream(world)

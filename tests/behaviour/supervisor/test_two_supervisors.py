@@ -226,6 +226,7 @@ def assert_the_log_is_sound(world: World) -> None:
     assert not [reason for reason in parkings if "foreign writer" in reason or "unsafe" in reason]
 
 
+@pytest.mark.fault("B27")
 @pytest.mark.parametrize("hosts", [SAME_HOST, TWO_HOSTS], ids=["same-host", "two-hosts"])
 @settings(
     max_examples=120, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]

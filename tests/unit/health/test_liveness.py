@@ -263,6 +263,7 @@ STUCK = {
 }
 
 
+@pytest.mark.fault("B83")
 @pytest.mark.parametrize("row", [pytest.param(row, id=reason) for reason, row in QUIET.items()])
 def test_a_stream_that_is_fine_asks_for_nothing(row):
     found = judged(row)
@@ -270,6 +271,9 @@ def test_a_stream_that_is_fine_asks_for_nothing(row):
     assert (found.kind, found.advice) == (row.kind, NOTHING)
 
 
+@pytest.mark.fault("B41")
+@pytest.mark.fault("B64")
+@pytest.mark.fault("B66")
 @pytest.mark.parametrize("row", [pytest.param(row, id=reason) for reason, row in STUCK.items()])
 def test_what_does_not_move_is_named_and_dealt_with_as_the_policy_says(row):
     found = judged(row)

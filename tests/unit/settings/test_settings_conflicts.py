@@ -98,6 +98,7 @@ def test_what_only_looks_like_a_conflict_passes(
     assert settings.errors == ()
 
 
+@pytest.mark.fault("B28")
 def test_one_shared_checkpoint_is_one_problem_for_each_stream(project: Project) -> None:
     settings = project.load(
         streams={

@@ -82,6 +82,7 @@ def test_a_harmless_conf_passes(tmp_path: Path, name: str, value: object) -> Non
     assert load_conf(tmp_path, name, value).errors == ()
 
 
+@pytest.mark.fault("B67")
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [

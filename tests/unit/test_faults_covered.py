@@ -1,0 +1,61 @@
+"""Faults that users of other tools met, and that concern owners, submits, drivers or Airflow: each is answered by a test.
+
+A test bears `@pytest.mark.fault("B27")`; the numbers are those of the project's catalogue of reports. The files
+`test_fault_*.py` hold nothing else, and there each test cites the report itself.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+
+OWNERS = {"B27", "B28", "B29", "B30"}
+DRIVERS = {"B41", "B64", "B65", "B66", "B67", "B68", "B69", "B83"}
+"""B41, a broker that vanished, and B83, an idle query, are about drivers, too: one hangs, the other only seems to."""
+AIRFLOW = {"B71", "B72", "B73", "B74", "B75", "B76", "B78", "B79", "B80"}
+CITATION = re.compile(r"\w[\w.-]*/[\w.-]+#\d+|SPARK-\d+")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A test, the records that it is marked with, and its text, decorators included."""
+
+    file: str
+    name: str
+    faults: frozenset[str]
+    text: str
+
+
+@cache
+def marked() -> tuple[Found, ...]:
+    """Every test that answers a record."""
+    return tuple(found for file in sorted(TESTS.rglob("test_*.py")) for found in _read(file) if found.faults)
+
+
+def _read(file: Path) -> Iterator[Found]:
+    lines = file.read_text(encoding="utf-8").splitlines()
+    for node in ast.parse("\n".join(lines)).body:
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        calls = [mark for mark in node.decorator_list if isinstance(mark, ast.Call)]
+        faults = {ast.literal_eval(call.args[0]) for call in calls if ast.unparse(call.func) == "pytest.mark.fault"}
+        first = min([mark.lineno for mark in node.decorator_list], default=node.lineno)
+        yield Found(file.name, node.name, frozenset(faults), "\n".join(lines[first - 1 : node.end_lineno]))
+
+
+@pytest.mark.parametrize("fault", sorted(OWNERS | DRIVERS | AIRFLOW))
+def test_each_fault_is_answered_by_a_test(fault):
+    assert [found.name for found in marked() if fault in found.faults]
+
+
+def test_each_test_of_a_fault_cites_the_report():
+    ours = [found for found in marked() if found.file.startswith("test_fault_")]
+
+    assert len(ours) > 10
+    assert [found.name for found in ours if not CITATION.search(found.text)] == []
