@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from streamops import __version__
 from streamops.clock import Clock
+from streamops.control.fold import Epoch
 from streamops.control.log import ControlLog
 from streamops.control.records import (
     Author,
@@ -112,15 +113,7 @@ class Actor:
         try:
             handle = self._launcher.submit(submit_request(self._spec, epoch, self._log.control, self._state_root))
         except (StreamOpsError, OSError) as error:
-            failed = DriverEnded(
-                epoch=epoch.number,
-                outcome=Outcome.LAUNCH_FAILED,
-                position=observation.state.position or epoch.claim.position,
-                text=str(error),
-                failure_class=FailureClass.LAUNCH_FAILED,
-                remedy=Remedy.BACK_OFF,
-            )
-            self._append(failed, decision, observation, reason=f"submit failed: {error}")
+            self._after_failed_submit(epoch, error, decision, observation)
             return
         try:
             self._append(Submitted(epoch=epoch.number, handle=handle), decision, observation)
@@ -129,6 +122,29 @@ class Actor:
             # a record of its handle nobody could look after it, so it goes.
             self._launcher.kill(handle)
             raise
+
+    def _after_failed_submit(
+        self, epoch: Epoch, error: Exception, decision: Decision, observation: Observation
+    ) -> None:
+        """A submit that raises is no proof that there is no driver: the answer may have been lost on its way.
+
+        Raises LaunchError where drivers can't be asked for: the claim then counts as left behind.
+        """
+        found = self._launcher.find(epoch.claim.token)
+        reason = f"submit failed: {error}"
+        if found:
+            submitted = Submitted(epoch=epoch.number, handle=found[0])
+            self._append(submitted, decision, observation, reason=f"{reason}; its driver lives all the same")
+            return
+        failed = DriverEnded(
+            epoch=epoch.number,
+            outcome=Outcome.LAUNCH_FAILED,
+            position=observation.state.position or epoch.claim.position,
+            text=str(error),
+            failure_class=FailureClass.LAUNCH_FAILED,
+            remedy=Remedy.BACK_OFF,
+        )
+        self._append(failed, decision, observation, reason=reason)
 
     def _replace(self, decision: Decision, observation: Observation) -> None:
         self._append(RestartRequested(epoch=decision.epoch, is_stuck=True), decision, observation)

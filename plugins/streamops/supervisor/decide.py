@@ -20,7 +20,9 @@ def decide(observation: Observation, spec: StreamSpec, *, mine: frozenset[str]) 
     for facts in observation.epochs:
         is_newest = newest is not None and facts.epoch.number == newest.number
         decision = (
-            decide_newest_epoch(facts, observation, spec, mine=mine) if is_newest else decide_older_epoch(facts, spec)
+            decide_newest_epoch(facts, observation, spec, mine=mine)
+            if is_newest
+            else decide_older_epoch(facts, observation, spec)
         )
         if decision:
             return decision

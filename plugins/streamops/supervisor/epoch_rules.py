@@ -21,7 +21,7 @@ from streamops.supervisor.start_rules import (
 )
 
 
-def decide_older_epoch(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
+def decide_older_epoch(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision | None:
     """A newer claim exists: this driver must be gone before the newer one is submitted."""
     number, timings = facts.epoch.number, timings_of(facts.epoch, spec.timings)
     if facts.status:
@@ -29,9 +29,9 @@ def decide_older_epoch(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
             return record_end(facts, facts.status.evidence, superseded=True)
         if facts.status.state in _UNPROVEN:
             return _wait_for_unseen(facts, spec, facts.status.evidence)
-        return _kill(facts, f"epoch {number} was superseded and still lives: {facts.status.evidence}")
+        return _kill(facts, observation, f"epoch {number} was superseded and still lives: {facts.status.evidence}")
     if facts.found:
-        return _kill(facts, f"epoch {number} was superseded, and a driver with its token lives")
+        return _kill(facts, observation, f"epoch {number} was superseded, and a driver with its token lives")
     if not facts.traces:
         # Its claim was read after the newer one was appended: should its driver appear after all, it writes its first
         # beat, reads the log, sees the newer claim and halts.
@@ -54,13 +54,13 @@ def decide_newest_epoch(
     if _has_ended(facts, spec):
         return record_end(facts, facts.status.evidence, asked=observation.state.end_wish)
     if facts.status.state is DriverState.BROKEN:
-        return _kill(facts, facts.status.evidence)
+        return _kill(facts, observation, facts.status.evidence)
     if facts.status.state is DriverState.GONE:
         return _wait_for_second_sign(facts, spec, facts.status.evidence)
     if facts.status.state is DriverState.UNKNOWN:
         return _wait_for_unseen(facts, spec, facts.status.evidence)
     return (
-        _hung(facts, spec)
+        _hung(facts, observation, spec)
         or _over_grace(facts, observation, spec)
         or _stuck(facts, observation, spec)
         or _keep(facts, observation, spec)
@@ -80,7 +80,7 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
     if held_back and facts.found:
         # It sees the request itself; one that does not obey is killed like any other.
         if facts.watched > timings_of(facts.epoch, spec.timings).stop or observation.state.is_stop_forced:
-            return _kill(facts, f"a driver of epoch {number}, submitted without a record, did not stop")
+            return _kill(facts, observation, f"a driver of epoch {number}, submitted without a record, did not stop")
         return Decision(action=Action.WAIT, reason=f"{held_back.reason}; a driver still lives", epoch=number)
     if held_back:
         return held_back
@@ -158,20 +158,20 @@ def _wait_for_unseen(facts: EpochFacts, spec: StreamSpec, evidence: str) -> Deci
     )
 
 
-def _hung(facts: EpochFacts, spec: StreamSpec) -> Decision | None:
+def _hung(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision | None:
     """The process lives, and its beat stands still: two signs."""
     number, still = facts.epoch.number, facts.stood_still
     timings = timings_of(facts.epoch, spec.timings)
     if any(trace.exit for trace in facts.traces):
         if still > timings.halt:
-            return _kill(facts, f"epoch {number} has left its exit record, but its process does not end")
+            return _kill(facts, observation, f"epoch {number} has left its exit record, but its process does not end")
         return None
     if facts.heartbeat is None:
         if still > timings.start and not facts.traces:
-            return _kill(facts, f"epoch {number} has not beaten once in {_seconds(still)}")
+            return _kill(facts, observation, f"epoch {number} has not beaten once in {_seconds(still)}")
         return None
     if still > timings.takeover:
-        return _kill(facts, f"the beat of epoch {number} has stood still for {_seconds(still)}: it hangs")
+        return _kill(facts, observation, f"the beat of epoch {number} has stood still for {_seconds(still)}: it hangs")
     return None
 
 
@@ -182,11 +182,13 @@ def _over_grace(facts: EpochFacts, observation: Observation, spec: StreamSpec) -
         return None
     number = facts.epoch.number
     if asked.force:
-        return _kill(facts, f"epoch {number} is to end at once, asked by {asked.note.by.actor}: {asked.note.reason}")
+        return _kill(
+            facts, observation, f"epoch {number} is to end at once, asked by {asked.note.by.actor}: {asked.note.reason}"
+        )
     grace = timings_of(facts.epoch, spec.timings).stop
     if observation.asked_for(asked.note) <= grace:
         return None
-    return _kill(facts, f"epoch {number} did not stop within {_seconds(grace)} of the request")
+    return _kill(facts, observation, f"epoch {number} did not stop within {_seconds(grace)} of the request")
 
 
 def _stuck(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision | None:
@@ -196,7 +198,7 @@ def _stuck(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Dec
         return None
     reason = f"epoch {facts.epoch.number} is {liveness.kind}: {liveness.reason}"
     if liveness.kind is LivenessKind.STUCK_IN_STOP or _is_deaf(facts):
-        return _kill(facts, reason)
+        return _kill(facts, observation, reason)
     if observation.state.end_wish:
         return None
     return Decision(action=Action.REPLACE, reason=reason, epoch=facts.epoch.number, liveness=liveness)
@@ -246,10 +248,22 @@ def _keep(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Deci
     )
 
 
-def _kill(facts: EpochFacts, reason: str) -> Decision:
-    submission = facts.epoch.submission
-    handles = (submission.handle,) if submission else facts.found
-    return Decision(action=Action.KILL, reason=reason, epoch=facts.epoch.number, handles=handles)
+def _kill(facts: EpochFacts, observation: Observation, reason: str) -> Decision:
+    """Tried until the driver is gone; one that does not go is a person's business too."""
+    submission, kill = facts.epoch.submission, facts.epoch.kill
+    tried_for = observation.since(kill.at) if kill else timedelta(0)
+    is_in_vain = tried_for > KILL_EFFECT
+    return Decision(
+        action=Action.KILL,
+        reason=f"{reason}; kills have been in vain for {_seconds(tried_for)}" if is_in_vain else reason,
+        epoch=facts.epoch.number,
+        handles=(submission.handle,) if submission else facts.found,
+        needs_attention=is_in_vain,
+    )
+
+
+KILL_EFFECT = timedelta(seconds=30)
+"""By then a driver that was killed is gone, wherever it runs."""
 
 
 def _seconds(duration: timedelta) -> str:

@@ -156,7 +156,7 @@ def policy(observation: Observation, spec: StreamSpec) -> Decision | None:
         state.failures, policy=spec.restart, now=observation.now, unchanged_for=observation.unchanged_for
     )
     if advice.timing is RestartTiming.PARK:
-        return Decision(action=Action.PARK, reason=advice.reason)
+        return Decision(action=Action.PARK, reason=f"{advice.reason}{_damage(observation, spec)}")
     if state.replacement and not state.replacement.is_stuck:
         return None  # A person asks for it now.
     if advice.timing is RestartTiming.LATER:
@@ -175,6 +175,14 @@ def policy(observation: Observation, spec: StreamSpec) -> Decision | None:
             needs_attention=advice.in_a_row > spec.restart.thrash_limit,
         )
     return None
+
+
+def _damage(observation: Observation, spec: StreamSpec) -> str:
+    """What the checkpoint adds to a reason to park: Spark has one error for a second writer and for a broken log."""
+    plan = worst_plan(observation)
+    if observation.checkpoint is None or spec.sink.guarantee.accepts(plan.safety):
+        return ""
+    return f". Moreover, a start now is {plan.safety}: {plan.summary}"
 
 
 _START_RULES: tuple[Callable[[Observation, StreamSpec], Decision | None], ...] = (

@@ -54,15 +54,7 @@ def test_whoever_comes_after_a_restart_in_the_middle_of_a_submit_finds_its_drive
     "delay",
     [
         pytest.param(15, id="with the usual pause"),
-        pytest.param(
-            0,
-            id="without a pause",
-            marks=pytest.mark.xfail(
-                strict=True,
-                raises=AssertionError,
-                reason="a submit that raises counts as no driver: nobody looks whether one carries its token",
-            ),
-        ),
+        pytest.param(0, id="without a pause"),
     ],
 )
 def test_a_driver_that_runs_although_its_submit_is_said_to_have_failed_has_no_second_writer_beside_it(tmp_path, delay):
@@ -77,7 +69,6 @@ def test_a_driver_that_runs_although_its_submit_is_said_to_have_failed_has_no_se
 
 
 @pytest.mark.fault("B69")
-@pytest.mark.xfail(strict=True, reason="a submit that raises counts as no driver: its batches pass for a stranger's")
 def test_a_driver_whose_submit_is_said_to_have_failed_is_not_taken_for_a_stranger(world):
     """kubeflow/spark-operator#155: what is there already is looked up and adopted."""
     supervisor = a_submit_that_is_said_to_have_failed(world, meanwhile=begins_a_batch)

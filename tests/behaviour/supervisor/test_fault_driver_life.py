@@ -130,9 +130,6 @@ def test_a_driver_that_can_not_be_killed_gets_no_successor(managed, why):
 
 @pytest.mark.fault("B75")
 @pytest.mark.fault("B72")
-@pytest.mark.xfail(
-    strict=True, reason="a kill without effect is tried again for ever; the stream shows as running, nobody is told"
-)
 @pytest.mark.parametrize("why", ["deaf", "lost"])
 def test_a_kill_without_effect_is_told_to_a_person(managed, why):
     """apache/airflow#19752: a kill that hung left the task running until somebody happened to look."""

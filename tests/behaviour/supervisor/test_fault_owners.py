@@ -52,9 +52,6 @@ def test_a_driver_that_met_another_owner_is_not_started_again(world, text):
 
 
 @pytest.mark.fault("B27")
-@pytest.mark.xfail(
-    strict=True, reason="the failure's class decides before the checkpoint is looked at: nothing tells of the damage"
-)
 def test_a_damaged_checkpoint_is_not_taken_for_another_owner(world):
     """SPARK-26425 (apache/spark#25965): commits ahead of offsets raise the very same error, and nobody else is there."""
     supervisor = a_running_stream(world)
