@@ -36,11 +36,11 @@ os.environ.update(
 
 from streamops.airflow import wiring  # noqa: E402
 from streamops.clock import SystemClock  # noqa: E402
-from streamops.control.fold import LogState  # noqa: E402
 from streamops.control.layout import control_folder, log_folder  # noqa: E402
 from streamops.control.log import LogReader  # noqa: E402
 from streamops.control.records import DriverHandle, Submitted  # noqa: E402
 from streamops.control.snapshot import load_state  # noqa: E402
+from streamops.control.state import LogState  # noqa: E402
 from streamops.errors import StreamOpsError  # noqa: E402
 from streamops.launch import DriverState  # noqa: E402
 from streamops.launch.local import LocalLauncher  # noqa: E402

@@ -26,10 +26,11 @@ from pathlib import Path
 import pytest
 
 from streamops.control.drivers import DriverPhase, DriverTraces, Heartbeat, read_traces
-from streamops.control.fold import Epoch, fold
+from streamops.control.fold import fold
 from streamops.control.layout import PROGRESS, control_folder, driver_folder, log_folder
 from streamops.control.log import ControlLog
 from streamops.control.records import Body, Claimed, ClaimMode, DriverHandle, Outcome, Position, Record, StopRequested
+from streamops.control.state import Epoch
 from streamops.launch import DriverState, SubmitRequest
 from streamops.launch.command import spark_submit_command
 from streamops.launch.local import LocalLauncher

@@ -1,8 +1,8 @@
 """After the trouble: everything answers again, and the stream must come to what it is meant to do."""
 
-from streamops.control.fold import Desire
 from streamops.control.layout import log_folder
 from streamops.control.records import RestartRequested
+from streamops.control.state import Desire
 from streamops.supervisor import Action
 from support.model_invariants import assert_an_end_on_record_is_one, assert_log_is_sound
 from support.model_stage import Stage

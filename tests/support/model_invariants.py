@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-from streamops.control.fold import FAILURES, LogState, fold
+from streamops.control.fold import FAILURES, fold
 from streamops.control.records import (
     Adopted,
     Claimed,
@@ -20,6 +20,7 @@ from streamops.control.records import (
     StopRequested,
     Submitted,
 )
+from streamops.control.state import LogState
 from streamops.restart import RestartPolicy
 from support.driver import SimulatedDriver
 

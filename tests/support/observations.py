@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from streamops.checkpoint import CheckpointFacts
 from streamops.control.drivers import DriverPhase, DriverTraces, ExitRecord, Heartbeat
-from streamops.control.fold import LogState
 from streamops.control.records import DriverHandle, Outcome
+from streamops.control.state import LogState
 from streamops.launch import DriverState, DriverStatus
 from streamops.supervisor.observe import EpochFacts, Observation
 from streamops.supervisor.probes import Reachability

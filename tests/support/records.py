@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from streamops.control.codec import encode_record
-from streamops.control.fold import LogState, fold
+from streamops.control.fold import fold
 from streamops.control.layout import record_address
 from streamops.control.records import (
     ActBegun,
@@ -31,6 +31,7 @@ from streamops.control.records import (
     StopRequested,
     Submitted,
 )
+from streamops.control.state import LogState
 from streamops.spec.wire import spec_text
 from streamops.storage import WritableStorage
 from support.clock import START

@@ -11,11 +11,11 @@ from streamops.cli.main import main
 from streamops.cli.wiring import Wiring
 from streamops.control import codec
 from streamops.control.drivers import DriverPhase, ExitRecord, Heartbeat
-from streamops.control.fold import Epoch, LogState
 from streamops.control.layout import EXIT, HEARTBEAT, control_folder, driver_folder
 from streamops.control.log import LogReader
 from streamops.control.records import Outcome, Record
 from streamops.control.snapshot import load_state
+from streamops.control.state import Epoch, LogState
 from streamops.settings import load_settings
 from streamops.spec import StreamSpec
 from streamops.storage import join

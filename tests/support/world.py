@@ -4,11 +4,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-from streamops.control.fold import LogState
 from streamops.control.layout import control_folder
 from streamops.control.log import LogReader
 from streamops.control.records import Author, DriverHandle, Record
 from streamops.control.snapshot import load_state
+from streamops.control.state import LogState
 from streamops.errors import LaunchError, StreamOpsError
 from streamops.launch import DriverState, DriverStatus, FoundDriver, SubmitRequest
 from streamops.restart import Remedy

@@ -6,15 +6,12 @@ hand-edited log holds such a record, and it must not stop the stream that runs.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from enum import StrEnum
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from streamops.control.records import (
     Adopted,
-    Author,
     Claimed,
     DriverEnded,
     KillBegun,
@@ -31,168 +28,13 @@ from streamops.control.records import (
     Submitted,
     UnknownBody,
 )
+from streamops.control.state import MAX_FAILURES_KEPT, Desire, EndWish, Epoch, Failure, LogState, Maintenance, Note
 
 UNASKED_ENDS = frozenset({Outcome.LEASE_LOST, Outcome.STOPPED})
 """Ends that are no failures, and that need a brake all the same where nobody asked for them."""
 
 FAILURES = frozenset({Outcome.FAILED, Outcome.DIED, Outcome.KILLED, Outcome.LAUNCH_FAILED, Outcome.FINISHED})
 """Ends that count as a failure of a live stream. Even a clean end does: a live query is not meant to end by itself."""
-
-MAX_FAILURES_KEPT = 1000
-"""Enough for any budget an hour; the rest is in the log for whoever asks."""
-
-
-class Desire(StrEnum):
-    """What the stream is meant to do."""
-
-    RUNNING = "running"
-    STOPPED = "stopped"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
-    """Who did something, when and why."""
-
-    at: datetime
-    by: Author
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Epoch:
-    """One claim and what became of it."""
-
-    claim: Claimed
-    claimed: Note
-    record: int
-    """Number of the claim's record: where the driver begins to read."""
-    submission: Submitted | None = None
-    submitted: Note | None = None
-    kill: Note | None = None
-    """Who began to kill the driver, and why."""
-    end: DriverEnded | None = None
-    ended: Note | None = None
-
-    @property
-    def number(self) -> int:
-        """The epoch's number, 1, 2, 3 …"""
-        return self.claim.epoch
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a driver of this epoch may still live: nobody has proven its end."""
-        return self.end is None
-
-    @property
-    def has_progressed(self) -> bool:
-        """Whether batches were committed between the claim and the proven end."""
-        return self.end is not None and self.end.position.commit > self.claim.position.commit
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """An end that counts, against the restart budget or in a row."""
-
-    epoch: int
-    at: datetime
-    outcome: Outcome
-    has_progressed: bool
-    error_classes: tuple[str, ...]
-    failure_class: str = ""
-    remedy: str = ""
-    record: int = 0
-    """Number of the record that says so."""
-    ran_seconds: float = 0.0
-    """From submit to the last thing that the driver wrote; never negative, 0 where it wrote nothing.
-
-    The record of the end may be much younger: a supervisor that was away must not make a crash loop look healthy.
-    """
-
-    @property
-    def ran(self) -> timedelta:
-        """How long the driver lived."""
-        return timedelta(seconds=self.ran_seconds)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Maintenance:
-    """Until then the live query yields."""
-
-    until: datetime
-    note: Note
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndWish:
-    """Somebody wants the newest driver to end: for good, for a while, or to make room for another."""
-
-    note: Note
-    force: bool = False
-    is_stuck: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogState:
-    """What the log says about one checkpoint."""
-
-    next_number: int = 0
-    last_nonce: str = ""
-    """Of the last record: a log that was deleted and begun anew has another there."""
-    stream: str = ""
-    newest: Epoch | None = None
-    older_open: tuple[Epoch, ...] = ()
-    """Epochs below the newest whose end nobody has proven."""
-    desire: Desire = Desire.RUNNING
-    desired: Note | None = None
-    is_stop_forced: bool = False
-    """Whether whoever asked for the standstill wants no grace for the driver."""
-    replacement: EndWish | None = None
-    """Asked for and not yet done: the next claim does it."""
-    epochs_seen: int = 0
-    """The highest epoch that an adoption found traces of."""
-    parked: Note | None = None
-    maintenance: Maintenance | None = None
-    failures: tuple[Failure, ...] = ()
-    """Since the last release, oldest first, at most MAX_FAILURES_KEPT."""
-    unasked_ends: tuple[Failure, ...] = ()
-    """In a row: ends that are no failures, that nobody asked for, and that brought no batch."""
-    position: Position | None = None
-    """The checkpoint as it stood at the newest record that says."""
-    accepts_unsafe: bool = False
-    """Whether a person's release lets the next start pass although its plan is not safe."""
-    unknown_records: int = 0
-    contradictions: int = 0
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is no log."""
-        return self.next_number == 0
-
-    @property
-    def open_epochs(self) -> tuple[Epoch, ...]:
-        """Epochs whose driver may still live, the newest last."""
-        newest = (self.newest,) if self.newest and self.newest.is_open else ()
-        return self.older_open + newest
-
-    @property
-    def end_wish(self) -> EndWish | None:
-        """Who wants the newest driver to end, if anybody: for good, for another driver, or for a while."""
-        if self.desire is Desire.STOPPED and self.desired:
-            return EndWish(note=self.desired, force=self.is_stop_forced)
-        if self.replacement:
-            return self.replacement
-        return EndWish(note=self.maintenance.note) if self.maintenance else None
-
-    @property
-    def carried_acceptance(self) -> bool:
-        """Whether the newest claim carries a person's acceptance of an unsafe start and no submit of it is on record."""
-        newest = self.newest
-        return newest is not None and newest.submission is None and newest.is_open and newest.claim.accepts_unsafe
-
-    @property
-    def next_epoch(self) -> int:
-        """The number of the next claim."""
-        return max(self.newest.number if self.newest else 0, self.epochs_seen) + 1
 
 
 def fold(records: Iterable[Record], state: LogState | None = None) -> LogState:

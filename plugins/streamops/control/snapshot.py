@@ -7,9 +7,10 @@ import logging
 from dataclasses import dataclass
 
 from streamops.control import codec
-from streamops.control.fold import LogState, fold
+from streamops.control.fold import fold
 from streamops.control.log import LogReader
 from streamops.control.records import Record
+from streamops.control.state import LogState
 from streamops.errors import CorruptRecordError, ObjectNotFoundError, StorageError
 from streamops.storage import ReadableStorage, WritableStorage, join
 

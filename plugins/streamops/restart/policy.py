@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import takewhile
 
-from streamops.control.fold import MAX_FAILURES_KEPT, Failure
+from streamops.control.state import MAX_FAILURES_KEPT, Failure
 from streamops.restart.failure_class import FailureClass, Remedy
 
 BUDGET_WINDOW = timedelta(hours=1)

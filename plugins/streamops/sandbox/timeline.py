@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from streamops.checkpoint.layout import COMMITS, batch_id
-from streamops.control.fold import LogState, fold
+from streamops.control.fold import fold
 from streamops.control.log import ControlLog
 from streamops.control.records import DriverEnded, Record, Submitted
+from streamops.control.state import LogState
 from streamops.restart import RestartPolicy, advise_restart
 from streamops.storage.local import LocalStorage
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from streamops import __version__
 from streamops.clock import Clock
-from streamops.control.fold import Epoch
 from streamops.control.log import ControlLog
 from streamops.control.records import (
     Author,
@@ -24,6 +23,7 @@ from streamops.control.records import (
 )
 from streamops.control.registry import register
 from streamops.control.snapshot import save_snapshot_if_due
+from streamops.control.state import Epoch
 from streamops.errors import AppendRefusedError, StreamOpsError
 from streamops.launch import Launcher
 from streamops.restart import FailureClass, Remedy

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from streamops.control.attendance import Attendance
 from streamops.control.drivers import QueryStep
-from streamops.control.fold import LogState
 from streamops.control.records import Claimed
+from streamops.control.state import LogState
 from streamops.launch import DriverState
 from streamops.restart import Safety
 from streamops.spec import StreamSpec

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-from streamops.control.fold import Desire, LogState, Note
 from streamops.control.records import (
     Adopted,
     DriverEnded,
@@ -11,6 +10,7 @@ from streamops.control.records import (
     StartRequested,
     StopRequested,
 )
+from streamops.control.state import Desire, LogState, Note
 from streamops.errors import ControlLogError, SettingsError
 from streamops.launch import DriverState
 from streamops.restart import Safety

@@ -5,7 +5,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from streamops.control.drivers import DriverPhase, QueryStep
-from streamops.control.fold import Desire, LogState
+from streamops.control.state import Desire, LogState
 from streamops.launch import DriverState
 from streamops.spec import StreamSpec
 from streamops.supervisor.decision import Action

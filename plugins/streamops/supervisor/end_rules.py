@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from streamops.control.drivers import ExitRecord
-from streamops.control.fold import EndWish
 from streamops.control.records import Outcome
+from streamops.control.state import EndWish
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.observe import EpochFacts
 

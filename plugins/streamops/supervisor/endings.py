@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from streamops.control.fold import Epoch
 from streamops.control.records import DriverEnded, Outcome, Position
+from streamops.control.state import Epoch
 from streamops.errors import StorageError
 from streamops.restart import Ending, classify
 from streamops.supervisor.decision import Decision

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from streamops.control.fold import Epoch, LogState
+from streamops.control.state import Epoch, LogState
 from streamops.health import QUICK, Liveness, LivenessKind, Rhythm, StallAction, judge_liveness
 from streamops.launch import DriverState
 from streamops.spec import StreamSpec, TriggerKind

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from streamops.control.fold import Epoch
+from streamops.control.state import Epoch
 from streamops.spec.stream import Timings
 from streamops.spec.wire import timings_in
 

@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.clock import Clock
 from streamops.control.drivers import DriverTraces, Heartbeat, driver_instances, highest_epoch, traces_among
-from streamops.control.fold import Epoch, LogState, Note
 from streamops.control.layout import PROGRESS, companion_checkpoint, control_folder, driver_folder
 from streamops.control.log import LogReader
 from streamops.control.records import DriverHandle, Position
 from streamops.control.registry import RegistryEntry, read_registry, registry_conflicts
+from streamops.control.state import Epoch, LogState, Note
 from streamops.health import is_history_needed
 from streamops.launch import DriverStatus, Launcher
 from streamops.progress import ProgressHistory, read_progress

@@ -8,7 +8,6 @@ from datetime import timedelta
 
 from streamops.clock import Clock
 from streamops.control.drivers import DriverTraces, driver_instances, highest_epoch, read_traces
-from streamops.control.fold import Desire, LogState
 from streamops.control.layout import control_folder
 from streamops.control.log import ControlLog
 from streamops.control.records import (
@@ -25,6 +24,7 @@ from streamops.control.records import (
     StopRequested,
 )
 from streamops.control.snapshot import load_state, save_snapshot_if_due
+from streamops.control.state import Desire, LogState
 from streamops.errors import AppendRefusedError, ControlLogError
 from streamops.spec import StreamSpec
 from streamops.storage import Storage

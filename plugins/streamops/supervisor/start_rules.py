@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable
 from datetime import timedelta
 
-from streamops.control.fold import Desire
+from streamops.control.state import Desire
 from streamops.restart import (
     RestartPlan,
     RestartTiming,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from streamops.control.drivers import DriverPhase
-from streamops.control.fold import Desire, Epoch, Failure, LogState
+from streamops.control.state import Desire, Epoch, Failure, LogState
 from streamops.health import Liveness
 from streamops.launch import DriverState
 from streamops.restart import Safety, advise_restart

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from streamops.control.fold import Epoch
+from streamops.control.state import Epoch
 from streamops.launch import SubmitRequest
 from streamops.spec import StreamSpec
 from streamops.storage import join

@@ -13,10 +13,10 @@ from datetime import timedelta
 
 from streamops.clock import Clock
 from streamops.control.attendance import AttendanceBook
-from streamops.control.fold import LogState
 from streamops.control.log import ControlLog
 from streamops.control.records import Author
 from streamops.control.snapshot import load_state, refresh_state
+from streamops.control.state import LogState
 from streamops.errors import AppendRefusedError, CorruptRecordError
 from streamops.launch import Launcher
 from streamops.spec import StreamSpec

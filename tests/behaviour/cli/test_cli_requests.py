@@ -3,9 +3,9 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.control.fold import Desire
 from streamops.control.layout import record_address
 from streamops.control.records import DriverEnded, Outcome
+from streamops.control.state import Desire
 from streamops.spec import Timings
 from support.checkpoints import write_checkpoint
 from support.terminal import Terminal

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.control.fold import Failure
 from streamops.control.records import Outcome
+from streamops.control.state import Failure
 from streamops.launch import DriverState
 from streamops.restart import RestartPolicy, RestartTiming, advise_restart
 from streamops.supervisor import Action

@@ -6,10 +6,10 @@ import pytest
 
 from streamops.control.codec import encode
 from streamops.control.drivers import ExitRecord
-from streamops.control.fold import Desire
 from streamops.control.layout import driver_folder
 from streamops.control.log import ControlLog
 from streamops.control.records import Claimed, DriverEnded, KillBegun, MaintenanceBegun, Outcome, Parked, Submitted
+from streamops.control.state import Desire
 from streamops.errors import ControlLogError, LaunchError, StorageError, StreamOpsError
 from streamops.launch import DriverState
 from streamops.restart import RestartPolicy, SinkGuarantee

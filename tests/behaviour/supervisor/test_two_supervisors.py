@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streamops.control.fold import Desire
 from streamops.control.records import Claimed, Outcome, Parked, Submitted
+from streamops.control.state import Desire
 from streamops.errors import ControlLogError, StreamOpsError
 from streamops.supervisor import Supervisor
 from support.specs import a_stream, seconds

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamops.control.fold import FAILURES, MAX_FAILURES_KEPT, Desire, LogState, fold
+from streamops.control.fold import FAILURES, fold
 from streamops.control.records import (
     ActBegun,
     ActEnded,
@@ -25,6 +25,7 @@ from streamops.control.records import (
     Submitted,
     UnknownBody,
 )
+from streamops.control.state import MAX_FAILURES_KEPT, Desire, LogState
 from support.clock import START
 from support.records import a_claim, a_handle, a_log, a_record, a_state, a_submit, an_end, lawful_logs, logs
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamops.control.codec import decode, encode
-from streamops.control.fold import LogState, fold
+from streamops.control.fold import fold
 from streamops.control.layout import record_address
 from streamops.control.log import ControlLog
 from streamops.control.records import Parked, StartRequested
@@ -19,6 +19,7 @@ from streamops.control.snapshot import (
     refresh_state,
     save_snapshot_if_due,
 )
+from streamops.control.state import LogState
 from streamops.errors import CorruptRecordError, NewerRecordError, StorageError
 from streamops.storage.memory import MemoryStorage
 from support.records import a_log, a_record, lawful_logs, logs, write_log

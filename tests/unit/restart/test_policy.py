@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.control.fold import MAX_FAILURES_KEPT, Failure, fold
+from streamops.control.fold import fold
 from streamops.control.records import Outcome
+from streamops.control.state import MAX_FAILURES_KEPT, Failure
 from streamops.restart import FailureClass, Remedy, RestartPolicy, RestartTiming, advise_restart
 from support.clock import START
 from support.records import a_claim, a_record, an_end

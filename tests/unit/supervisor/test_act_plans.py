@@ -5,7 +5,6 @@ import pytest
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.reader import BrokenFile
 from streamops.control.attendance import Attendance
-from streamops.control.fold import LogState
 from streamops.control.records import (
     Body,
     Outcome,
@@ -16,6 +15,7 @@ from streamops.control.records import (
     StartRequested,
     StopRequested,
 )
+from streamops.control.state import LogState
 from streamops.errors import ControlLogError, SettingsError
 from streamops.launch import DriverState
 from streamops.restart import SinkGuarantee

@@ -7,7 +7,7 @@ import pytest
 from streamops.checkpoint import CheckpointFacts
 from streamops.control.attendance import Attendance
 from streamops.control.drivers import DriverPhase, DriverTraces, ExitRecord, Heartbeat, QueryBeat, QueryStep
-from streamops.control.fold import Epoch, LogState, fold
+from streamops.control.fold import fold
 from streamops.control.records import (
     Author,
     Body,
@@ -26,6 +26,7 @@ from streamops.control.records import (
     Submitted,
     UnknownBody,
 )
+from streamops.control.state import Epoch, LogState
 from streamops.health import LivenessKind, StallPolicy
 from streamops.launch import DriverState, DriverStatus
 from streamops.restart import FailureClass, Remedy, RestartPolicy

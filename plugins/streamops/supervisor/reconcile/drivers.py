@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from enum import Enum
 
-from streamops.control.fold import LogState
 from streamops.control.records import Claimed, DriverEnded, Record
+from streamops.control.state import LogState
 from streamops.launch import FoundDriver
 
 

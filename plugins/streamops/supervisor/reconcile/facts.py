@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from streamops.control.attendance import Attendance
-from streamops.control.fold import Desire, Epoch, LogState
+from streamops.control.state import Desire, Epoch, LogState
 from streamops.launch import DriverState, DriverStatus, FoundDriver
 from streamops.spec import StreamSpec
 from streamops.supervisor.decision import Decision

@@ -15,11 +15,11 @@ from typing import TypeVar
 
 from streamops.clock import Clock
 from streamops.control.attendance import read_attendance
-from streamops.control.fold import LogState
 from streamops.control.layout import control_folder
 from streamops.control.log import read_record
 from streamops.control.registry import RegistryEntry, read_registry
 from streamops.control.snapshot import load_state
+from streamops.control.state import LogState
 from streamops.errors import StreamOpsError
 from streamops.launch import FoundDriver, Launcher
 from streamops.spec import Mode, StreamSpec

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from streamops.clock import Clock
-from streamops.control.fold import LogState, fold
+from streamops.control.fold import fold
 from streamops.control.log import ControlLog
 from streamops.control.records import ActBegun, ActEnded, Author, Body, Record
 from streamops.control.snapshot import save_snapshot_if_due
+from streamops.control.state import LogState
 from streamops.errors import AppendRefusedError, LaunchError
 from streamops.launch import DriverState, FoundDriver, Launcher
 from streamops.supervisor.act import new_record
