@@ -69,8 +69,9 @@ DEFAULT_REMEDIES: Mapping[FailureClass, Remedy] = MappingProxyType(
         # Expired tickets are renewed by somebody else and then a restart heals; more tries may lock an account.
         FailureClass.CREDENTIALS: Remedy.RETRY_FEW,
         FailureClass.OUT_OF_MEMORY: Remedy.RETRY_FEW,
-        # Each start on a full disk may leave one more torn file in the checkpoint.
-        FailureClass.DISK_FULL: Remedy.NEVER,
+        # Room comes back: a log is rotated, a volume grows. A start on a disk that is still full may leave a torn file,
+        # which the judgement before the next start finds.
+        FailureClass.DISK_FULL: Remedy.RETRY_FEW,
         FailureClass.CLUSTER_CAPACITY: Remedy.BACK_OFF,
         FailureClass.STORAGE_UNAVAILABLE: Remedy.BACK_OFF,
         FailureClass.TRANSIENT: Remedy.BACK_OFF,

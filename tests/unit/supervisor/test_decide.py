@@ -846,6 +846,11 @@ WAIT_FOR_SOURCE = (FailureClass.SOURCE_UNAVAILABLE, Remedy.WAIT_FOR_SOURCE)
         expect=Action.CLAIM,
     ),
     Row(
+        because="a disk that was full may have room again",
+        sees=failed_for(FailureClass.DISK_FULL, Remedy.RETRY_FEW, answers=None),
+        expect=Action.CLAIM,
+    ),
+    Row(
         because="what can only fail again is parked",
         sees=failed_for(FailureClass.STATE_INCOMPATIBLE, Remedy.NEVER, answers=None),
         expect=Action.PARK,
