@@ -1,14 +1,42 @@
-"""Names in a checkpoint and the batch ids behind them."""
+"""What the files of a checkpoint have in common: names, sizes, and how their text is taken apart.
 
+What Spark 4.2.0 makes of odd numbers, ids and JSON was tried on its own classes.
+"""
+
+import json
 import re
+from collections.abc import Sequence
 
 METADATA = "metadata"
 OFFSETS = "offsets"
 COMMITS = "commits"
 
-_JAVA_LONG = re.compile(r"^[+-]?\d{1,40}$", re.ASCII)
+METADATA_LIMIT = 64 * 1024
+"""Bytes. The file holds one id, 45 bytes."""
+OFFSETS_LIMIT = 4 * 1024 * 1024
+"""Bytes. 100 000 Kafka partitions take 2 MB; everything else is far smaller."""
+COMMIT_LIMIT = 16 * 1024 * 1024
+"""Bytes. An entry with state ids holds 39 bytes for each store: room for 400 000 of them, offsets never grow so."""
+
+_LONG_TEXT = re.compile(r"[+-]?\d{1,1024}")
+"""No name in any store is longer, and Python converts numbers of this length."""
 _MIN_LONG = -(2**63)
-_NO_LONG = 2**63
+_LINE_END = re.compile(r"\r\n?|\n")
+_QUOTE_LENGTH = 40
+
+
+def is_long(number: int) -> bool:
+    """Whether a number fits into Java's long, as every number in a checkpoint does."""
+    return _MIN_LONG <= number < -_MIN_LONG
+
+
+def java_long(text: str) -> int | None:
+    """The number that Java's Long.parse reads: signs, leading zeros and digits of other scripts included."""
+    # Java looks at one UTF-16 unit at a time, and so knows no digits beyond the first plane.
+    if not _LONG_TEXT.fullmatch(text) or not (text.isascii() or max(text) <= "\uffff"):
+        return None
+    number = int(text)
+    return number if is_long(number) else None
 
 
 def batch_id(name: str) -> int | None:
@@ -16,5 +44,60 @@ def batch_id(name: str) -> int | None:
 
     Spark takes whatever Java's Long.parse accepts (HDFSMetadataLog, 3.5 to 4.3), odd spellings included.
     """
-    number = int(name) if _JAVA_LONG.match(name) else _NO_LONG
-    return number if _MIN_LONG <= number < -_MIN_LONG else None
+    return java_long(name)
+
+
+def lines_of(content: bytes) -> list[str]:
+    """The lines as Scala's `getLines` reads them: any line end counts, the last one opens no further line."""
+    lines = _LINE_END.split(content.decode(errors="replace"))
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def json_value(text: str, *, is_spark_own: bool = True) -> object:
+    """The value of a JSON text; ValueError in a few printable words for everything else, however hostile.
+
+    What Spark wrote itself has no NaN and no key twice: 4.2.0 refuses both. A source may write what it likes, and Python
+    data sources do write NaN. A number beyond Java's long becomes a float, for it is no damage and no integer either.
+    """
+    try:
+        if not is_spark_own:
+            return json.loads(text, parse_int=_number)
+        return json.loads(text, parse_int=_number, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON from column {error.colno} on") from error
+    except RecursionError as error:
+        raise ValueError("not JSON that Spark reads: nested too deep") from error
+
+
+def long_or_none(value: object) -> int | None:
+    """A JSON value where a long belongs; None where it is missing or no long, ValueError where it is no number at all.
+
+    Spark 4.2.0 refuses the last, and bends a number that is no long into one.
+    """
+    if value is None or isinstance(value, float):
+        return None
+    if type(value) is not int:
+        raise ValueError("is no number")
+    return value
+
+
+def quoted(text: str) -> str:
+    """A piece of hostile text for a message: short, and nothing in it can move a cursor."""
+    shown = repr(text[: _QUOTE_LENGTH + 1])
+    return shown if len(shown) <= _QUOTE_LENGTH else shown[:_QUOTE_LENGTH] + "…"
+
+
+def _number(digits: str) -> int | float:
+    number = int(digits) if len(digits) <= len(str(_MIN_LONG)) else None
+    return number if number is not None and is_long(number) else float(digits)
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"not JSON: {name}")
+
+
+def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a key comes twice")
+    return fields

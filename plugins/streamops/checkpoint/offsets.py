@@ -1,17 +1,38 @@
 """One entry of the offset log: what a batch was planned to read, written before the batch runs.
 
-Spark class: OffsetSeqLog, 3.5 to 4.3. `v1`, a header line of JSON, one line for each source in plan order; `-` where a
-source has never had an offset. `v2` puts `<source id>:` before each source's text.
+Spark classes: OffsetSeqLog and OffsetSeqMetadata, 3.5 to 4.3. `v1`, a header line of JSON, one line for each source in
+plan order; `-` where a source has never had an offset. `v2` (4.2 on) puts `<source id>:` before each source's text.
 """
 
-import json
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from streamops.checkpoint.layout import json_value, lines_of, long_or_none, quoted
+from streamops.checkpoint.source_offsets import ContinuousRateOffset, SourceOffset, parse_source_offset
 from streamops.errors import CheckpointError
 
 SUPPORTED_VERSIONS = ("v1", "v2")
 NO_OFFSET = "-"
+
+_SOURCE_ID = re.compile(r"[A-Za-z0-9_]+")
+"""A source's name, or its position where it has none (4.2 and 4.3)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetHeader:
+    """The second line of an entry. Spark needs none of its keys; unknown ones are skipped."""
+
+    planned_at: datetime | None = None
+    """The driver's clock at planning; None where there is no usable stamp."""
+    watermark_ms: int | None = None
+    """The watermark that the batch uses, 0 for none; None where the header does not say."""
+    conf: tuple[tuple[str, str], ...] = ()
+    """The confs that are pinned for the query, by key. Only texts: Spark writes no others."""
+    has_control_batch: bool = False
+    """Whether an offline operation such as a repartition of the state wrote the entry (4.2 on): no batch with data."""
+    is_empty: bool = False
+    """Whether the line is blank, as continuous mode leaves it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,40 +42,73 @@ class OffsetEntry:
     batch: int
     version: str
     planned_at: datetime | None
+    """The header's stamp."""
     sources: tuple[str | None, ...]
     """Each source's own text, opaque to Spark's engine; None where the source had no offset yet."""
+    source_ids: tuple[str, ...] = ()
+    """Of the sources, in the same order; empty in `v1`, where the position is all there is."""
+    header: OffsetHeader = OffsetHeader()
+
+    @property
+    def offsets(self) -> tuple[SourceOffset | None, ...]:
+        """What the sources' texts say; None where the source had no offset yet."""
+        return tuple(None if text is None else parse_source_offset(text) for text in self.sources)
 
 
 def parse_offsets(content: bytes, *, batch: int, address: str) -> OffsetEntry:
-    """The entry in a file; CheckpointError naming file and line."""
-    lines = content.decode(errors="replace").split("\n")
+    """The entry in a file; CheckpointError naming file and line.
+
+    A blank header is accepted where all sources write the text of continuous mode. Continuous Kafka can't be told from a
+    damaged entry of a micro-batch query, and counts as that.
+    """
     if not content.strip():
         raise CheckpointError(f"{address} is empty")
-    if lines[0] not in SUPPORTED_VERSIONS:
+    lines = lines_of(content)
+    version = lines[0]
+    if version not in SUPPORTED_VERSIONS:
         raise CheckpointError(
-            f"{address} line 1: version {lines[0][:20]!r}, supported: {', '.join(SUPPORTED_VERSIONS)} — upgrade streamops"
+            f"{address} line 1: version {quoted(version)}, supported: {', '.join(SUPPORTED_VERSIONS)} — upgrade streamops"
         )
     if len(lines) < 2:
         raise CheckpointError(f"{address} line 2: the header is missing")
-    texts = lines[2:-1] if lines[-1] == "" else lines[2:]
-    if not texts:
+    if len(lines) < 3:
         raise CheckpointError(f"{address} line 3: no source follows the header")
-    if lines[0] == "v2":
-        texts = [text.partition(":")[2] for text in texts]
+    named = [_named(line, version=version, place=_place(address, number)) for number, line in enumerate(lines[2:], 3)]
+    texts = [_source(text, place=_place(address, number)) for number, (_, text) in enumerate(named, 3)]
+    header = _header(lines[1], texts, place=_place(address, 2))
     return OffsetEntry(
         batch=batch,
-        version=lines[0],
-        planned_at=_planned_at(lines[1], address=address),
-        sources=tuple(_source(text, line=line, address=address) for line, text in enumerate(texts, start=3)),
+        version=version,
+        planned_at=header.planned_at,
+        sources=tuple(texts),
+        source_ids=tuple(name for name, _ in named if name),
+        header=header,
     )
 
 
-def _planned_at(header: str, *, address: str) -> datetime | None:
+def _place(address: str, line: int) -> str:
+    return f"{address} line {line}"
+
+
+def _header(line: str, texts: list[str | None], *, place: str) -> OffsetHeader:
+    if not line.strip() and all(text and isinstance(parse_source_offset(text), ContinuousRateOffset) for text in texts):
+        return OffsetHeader(is_empty=True)
     try:
-        milliseconds = json.loads(header).get("batchTimestampMs")
-    except (ValueError, AttributeError) as error:
-        raise CheckpointError(f"{address} line 2: the header is not a JSON object: {error}") from error
-    if not isinstance(milliseconds, int):
+        fields = json_value(line)
+    except ValueError as error:
+        raise CheckpointError(f"{place}: the header is not a JSON object: {error}") from error
+    if not isinstance(fields, dict):
+        raise CheckpointError(f"{place}: the header is not a JSON object but {quoted(line)}")
+    return OffsetHeader(
+        planned_at=_moment(fields.get("batchTimestampMs")),
+        watermark_ms=_watermark(fields.get("batchWatermarkMs"), place=place),
+        conf=_conf(fields.get("conf"), place=place),
+        has_control_batch=fields.get("controlBatchInfo") is not None,
+    )
+
+
+def _moment(milliseconds: object) -> datetime | None:
+    if type(milliseconds) is not int:
         return None
     try:
         return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=milliseconds)
@@ -62,12 +116,37 @@ def _planned_at(header: str, *, address: str) -> datetime | None:
         return None
 
 
-def _source(text: str, *, line: int, address: str) -> str | None:
+def _watermark(milliseconds: object, *, place: str) -> int | None:
+    try:
+        return long_or_none(milliseconds)
+    except ValueError as error:
+        raise CheckpointError(f"{place}: batchWatermarkMs {error}") from error
+
+
+def _conf(conf: object, *, place: str) -> tuple[tuple[str, str], ...]:
+    if conf is None:
+        return ()
+    if not isinstance(conf, dict):
+        raise CheckpointError(f"{place}: conf is no JSON object")
+    return tuple(sorted((key, value) for key, value in conf.items() if isinstance(value, str)))
+
+
+def _named(line: str, *, version: str, place: str) -> tuple[str, str]:
+    """A source's id and its text; no id in `v1`."""
+    if version == "v1":
+        return "", line
+    name, _, text = line.partition(":")
+    if not _SOURCE_ID.fullmatch(name):
+        raise CheckpointError(f"{place}: {quoted(line)} does not begin with a source id and a colon")
+    return name, text
+
+
+def _source(text: str, *, place: str) -> str | None:
     if text == NO_OFFSET:
         return None
     # Spark notices a cut text only when the source parses it, deep in the start; every known form but bare numbers is JSON.
     try:
-        json.loads(text)
+        json_value(text, is_spark_own=False)
     except ValueError as error:
-        raise CheckpointError(f"{address} line {line}: the source's offset is cut or not JSON: {error}") from error
+        raise CheckpointError(f"{place}: the source's offset is cut or not JSON: {error}") from error
     return text

@@ -4,19 +4,34 @@ Two offset entries, one commit entry and `metadata` decide what the next start d
 broken one is a fact here, not an exception that hides the rest.
 """
 
-import json
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
-from uuid import UUID
 
-from streamops.checkpoint.commits import check_commit
-from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS, batch_id
+from streamops.checkpoint.commits import CommitEntry, parse_commit
+from streamops.checkpoint.fingerprint import spark_fingerprint
+from streamops.checkpoint.layout import (
+    COMMIT_LIMIT,
+    COMMITS,
+    METADATA,
+    METADATA_LIMIT,
+    OFFSETS,
+    OFFSETS_LIMIT,
+    json_value,
+    quoted,
+)
+from streamops.checkpoint.listing import LogListing, read_listing
 from streamops.checkpoint.offsets import OffsetEntry, parse_offsets
 from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError
 from streamops.storage import ReadableStorage, join
 
 T = TypeVar("T")
+
+_JAVA_UUID = re.compile(
+    r"([0-9a-f]{1,8})-([0-9a-f]{1,4})-([0-9a-f]{1,4})-([0-9a-f]{1,4})-([0-9a-f]{1,12})", re.IGNORECASE
+)
+"""What Java's UUID.fromString accepts: always four hyphens, leading zeros may be missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +56,22 @@ class CheckpointFacts:
     has_previous_offset: bool = True
     """Whether the entry below the newest is there; true where none is needed."""
     broken: tuple[BrokenFile, ...] = ()
+    previous: OffsetEntry | None = None
+    """The entry below the newest, where a pending batch starts; None when there is none or it could not be read."""
+    commit: CommitEntry | None = None
+    """The newest commit, when it could be read."""
+    offsets_log: LogListing = field(default_factory=LogListing)
+    commits_log: LogListing = field(default_factory=LogListing)
+
+    @property
+    def has_metadata(self) -> bool:
+        """Whether the file `metadata` is there, readable or not."""
+        return self.query_id is not None or any(broken.file == METADATA for broken in self.broken)
+
+    @property
+    def spark_fingerprint(self) -> str:
+        """The Spark that seems to have written the newest entry, see `fingerprint`; empty where nothing tells."""
+        return spark_fingerprint(key for key, _ in self.newest.header.conf) if self.newest else ""
 
     @property
     def is_new(self) -> bool:
@@ -56,24 +87,27 @@ class CheckpointFacts:
 def read_checkpoint(storage: ReadableStorage, address: str) -> CheckpointFacts:
     """Read a checkpoint; a folder that does not exist is a new checkpoint. Raises StorageError when it can't be asked."""
     # Commits first: a batch that ends between the two listings must not look like a commit without its offsets.
-    last_commit = max(_batch_ids(storage, join(address, COMMITS)), default=-1)
-    offset_ids = _batch_ids(storage, join(address, OFFSETS))
-    last_offset = max(offset_ids, default=-1)
+    commits_log = read_listing(storage, join(address, COMMITS))
+    offsets_log = read_listing(storage, join(address, OFFSETS))
+    last_offset, last_commit = offsets_log.highest, commits_log.highest
+    has_previous = last_offset > 0 and last_offset - 1 in offsets_log.ids
     reader = _Reader(storage, address)
-    query_id = reader.read(METADATA, _query_id, is_listed=False)
-    newest = reader.read_offsets(last_offset) if last_offset >= 0 else None
-    if last_offset > 0 and last_offset - 1 in offset_ids:
-        reader.read_offsets(last_offset - 1)
-    if last_commit >= 0:
-        reader.read(f"{COMMITS}/{last_commit}", lambda content, file: check_commit(content, address=file))
+    query_id = reader.read(METADATA, _query_id, limit=METADATA_LIMIT, is_listed=False)
+    newest = reader.read_newest_offsets(last_offset) if last_offset >= 0 else None
+    previous = reader.read_offsets(last_offset - 1) if has_previous else None
+    commit = reader.read_commit(last_commit) if last_commit >= 0 else None
     return CheckpointFacts(
         address=address,
         query_id=query_id,
         last_offset=last_offset,
         last_commit=last_commit,
         newest=newest,
-        has_previous_offset=last_offset <= 0 or last_offset - 1 in offset_ids,
+        has_previous_offset=last_offset <= 0 or has_previous,
         broken=tuple(reader.broken),
+        previous=previous,
+        commit=commit,
+        offsets_log=offsets_log,
+        commits_log=commits_log,
     )
 
 
@@ -85,10 +119,10 @@ class _Reader:
         self._address = address
         self.broken: list[BrokenFile] = []
 
-    def read(self, file: str, parse: Callable[[bytes, str], T], *, is_listed: bool = True) -> T | None:
+    def read(self, file: str, parse: Callable[[bytes, str], T], *, limit: int, is_listed: bool = True) -> T | None:
         """The parsed file; None when it is broken, or not there although Spark would look for it under this name."""
         try:
-            return parse(self._storage.read(join(self._address, file)), file)
+            return parse(self._storage.read(join(self._address, file), limit=limit), file)
         except ObjectNotFoundError:
             if is_listed:
                 self.broken.append(BrokenFile(file=file, reason="a batch is listed, but not under this, its own name"))
@@ -98,15 +132,38 @@ class _Reader:
             return None
 
     def read_offsets(self, batch: int) -> OffsetEntry | None:
-        return self.read(f"{OFFSETS}/{batch}", lambda content, file: parse_offsets(content, batch=batch, address=file))
+        def parse(content: bytes, file: str) -> OffsetEntry:
+            return parse_offsets(content, batch=batch, address=file)
 
+        return self.read(f"{OFFSETS}/{batch}", parse, limit=OFFSETS_LIMIT)
 
-def _batch_ids(storage: ReadableStorage, folder: str) -> frozenset[int]:
-    return frozenset(batch for name in storage.list(folder) if (batch := batch_id(name)) is not None)
+    def read_newest_offsets(self, batch: int) -> OffsetEntry | None:
+        """A blank header can be read, but a micro-batch query does not start on it (3.5 to 4.3)."""
+        entry = self.read_offsets(batch)
+        if entry and entry.header.is_empty:
+            reason = (
+                "line 2: the header is blank, as continuous mode writes it: a query of another mode can't go on from it"
+            )
+            self.broken.append(BrokenFile(file=f"{OFFSETS}/{batch}", reason=reason))
+        return entry
+
+    def read_commit(self, batch: int) -> CommitEntry | None:
+        def parse(content: bytes, file: str) -> CommitEntry:
+            return parse_commit(content, batch=batch, address=file)
+
+        return self.read(f"{COMMITS}/{batch}", parse, limit=COMMIT_LIMIT)
 
 
 def _query_id(content: bytes, file: str) -> str:
+    """The id in `metadata`, spelled as Java spells it. Spark class: StreamMetadata, 3.5 to 4.3."""
     try:
-        return str(UUID(json.loads(content)["id"]))
-    except (ValueError, TypeError, KeyError) as error:
-        raise CheckpointError(f"{file} does not hold a query id: {error!r}") from error
+        fields = json_value(content.decode(errors="replace"))
+    except ValueError as error:
+        raise CheckpointError(f"{file} does not hold a query id: {error}") from error
+    query_id = fields.get("id") if isinstance(fields, dict) else None
+    if not isinstance(query_id, str):
+        raise CheckpointError(f"{file} does not hold a query id: no text under `id`")
+    parts = _JAVA_UUID.fullmatch(query_id)
+    if parts is None:
+        raise CheckpointError(f"{file} does not hold a query id: {quoted(query_id)} is none")
+    return "-".join(part.lower().zfill(width) for part, width in zip(parts.groups(), (8, 4, 4, 4, 12), strict=True))

@@ -1,5 +1,6 @@
 """The offset log's text, as Spark 3.5 to 4.3 writes it, and every way in which it was found broken."""
 
+import json
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -7,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.checkpoint.offsets import parse_offsets
+from streamops.checkpoint.offsets import OffsetHeader, parse_offsets
+from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset, KafkaPosition, UnknownOffset
 from streamops.errors import CheckpointError
 from support.checkpoints import HEADER, offsets
 
@@ -15,8 +17,15 @@ ADDRESS = "offsets/41"
 KAFKA = '{"orders":{"0":23,"1":40}}'
 
 
+CONTINUOUS = '{"0":{"value":-2,"runTimeMs":5}}'
+
+
 def parsed(content):
     return parse_offsets(content, batch=41, address=ADDRESS)
+
+
+def header(text):
+    return f"v1\n{text}\n{KAFKA}".encode()
 
 
 def test_an_entry_of_one_kafka_source():
@@ -78,6 +87,17 @@ def test_a_header_without_a_usable_stamp_is_no_damage(header):
         pytest.param(offsets(version="v99"), "line 1.*'v99'.*supported: v1, v2", id="P15a a newer version"),
         pytest.param(offsets(version="vX"), "line 1", id="P15b no version"),
         pytest.param(offsets(KAFKA, version="v2"), "line 3", id="P15c v2 on v1 lines: Spark would re-read the batch"),
+        pytest.param(header('{"batchWatermarkMs":"soon"}'), "line 2", id="a watermark in words"),
+        pytest.param(header('{"batchWatermarkMs":true}'), "line 2", id="a truth value for a watermark"),
+        pytest.param(header('{"conf":[]}'), "line 2", id="confs of another shape"),
+        pytest.param(header('{"batchWatermarkMs":NaN}'), "line 2", id="not a number"),
+        pytest.param(header('{"conf":{},"conf":{}}'), "line 2", id="a key twice"),
+        pytest.param(header('{"conf":{"a":"\x00"}}'), "line 2", id="a NUL"),
+        pytest.param(header("[" * 100_000), "line 2", id="a deep header"),
+        pytest.param(offsets("[" * 100_000), "line 3", id="a deep source"),
+        pytest.param(offsets(f"my orders:{KAFKA}", version="v2"), "line 3.*'my orders", id="v2 with a space in an id"),
+        pytest.param(offsets(f"0:{KAFKA}", f":{KAFKA}", version="v2"), "line 4", id="v2 without an id"),
+        pytest.param(offsets("-", version="v2"), "line 3", id="v2 with nothing but a dash"),
         pytest.param(b"\x00\xff\x00", "line 1", id="not text"),
         pytest.param(b'{"id":"x"}', "line 1", id="another file's content"),
     ],
@@ -103,3 +123,93 @@ def test_an_entry_that_was_cut_anywhere_is_broken(length):
 def test_keys_of_newer_versions_in_the_header_are_skipped():
     assert "conf" in HEADER
     assert parsed(b'v1\n{"controlBatchInfo":{},"new":1}\n' + KAFKA.encode()).sources == (KAFKA,)
+
+
+def test_a_header_as_spark_writes_it():
+    entry = parsed(
+        header(
+            '{"batchWatermarkMs":9,"batchTimestampMs":1772366400000,"conf":'
+            '{"spark.sql.streaming.stateStore.compression.codec":"lz4","spark.sql.shuffle.partitions":"2"}}'
+        )
+    )
+
+    assert entry.header == OffsetHeader(
+        planned_at=datetime(2026, 3, 1, 12, 0, tzinfo=UTC),
+        watermark_ms=9,
+        conf=(("spark.sql.shuffle.partitions", "2"), ("spark.sql.streaming.stateStore.compression.codec", "lz4")),
+    )
+
+
+def test_an_offline_operation_is_told_from_a_batch():
+    entry = parsed(offsets().replace(b'"conf"', b'"controlBatchInfo":{"operationType":"repartition"},"conf"'))
+
+    assert entry.header.has_control_batch
+
+
+def test_the_header_of_the_second_version():
+    entry = parsed(f'v2\n{{"batchWatermarkMs":0,"sourceMetadataInfo":{{}}}}\norders:{KAFKA}\n1:-'.encode())
+
+    assert entry.source_ids == ("orders", "1")
+    assert entry.header == OffsetHeader(watermark_ms=0)
+
+
+def test_the_texts_of_the_sources_are_understood():
+    assert parsed(offsets(KAFKA, "-", '{"logOffset":4}', '{"mine":NaN}')).offsets == (
+        KafkaOffset(
+            positions=(
+                KafkaPosition(topic="orders", partition=0, next_offset=23),
+                KafkaPosition(topic="orders", partition=1, next_offset=40),
+            )
+        ),
+        None,
+        FileOffset(log_offset=4),
+        UnknownOffset(text='{"mine":NaN}'),
+    )
+
+
+def test_the_blank_header_of_continuous_mode_is_a_fact():
+    entry = parsed(f"v1\n\n{CONTINUOUS}".encode())
+
+    assert entry.header == OffsetHeader(is_empty=True)
+    assert entry.sources == (CONTINUOUS,)
+
+
+@pytest.mark.parametrize("sources", [("-",), (CONTINUOUS, KAFKA)], ids=["nothing yet", "not all continuous"])
+def test_a_blank_header_of_anything_else_is_damage(sources):
+    with pytest.raises(CheckpointError, match="line 2"):
+        parsed("\n".join(("v1", "", *sources)).encode())
+
+
+def test_line_ends_of_another_system_are_read_as_spark_reads_them():
+    assert parsed(offsets(KAFKA).replace(b"\n", b"\r\n")).sources == (KAFKA,)
+
+
+def test_a_huge_number_in_a_source_is_kept_as_text():
+    assert parsed(offsets("9" * 5000)).offsets == (UnknownOffset(text="9" * 5000),)
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
+known_fields = {
+    "batchTimestampMs": scalars,
+    "batchWatermarkMs": scalars,
+    "conf": scalars | st.dictionaries(st.text(), scalars),
+    "controlBatchInfo": scalars,
+}
+
+
+@given(st.fixed_dictionaries({}, optional=known_fields))
+def test_no_header_does_anything_worse_than_that(fields):
+    with suppress(CheckpointError):
+        parsed(header(json.dumps(fields)))
+
+
+@given(st.text(max_size=100), st.sampled_from(["{line}", "v2\n{{}}\n{line}", "v1\n{{}}\n{line}", "v1\n{line}\n7"]))
+def test_a_reason_is_short_and_printable(line, entry):
+    reason = ""
+    try:
+        parsed(entry.format(line=line).encode(errors="replace"))
+    except CheckpointError as error:
+        reason = str(error)
+
+    assert reason.isprintable()
+    assert len(reason) < 150

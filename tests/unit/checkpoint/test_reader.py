@@ -126,6 +126,11 @@ def test_the_entry_below_the_newest_is_looked_for(storage, planned, expected):
         pytest.param("metadata", b'{"id":"hello"}', "query id", id="P11d no UUID"),
         pytest.param("metadata", b"[]", "query id", id="metadata of another shape"),
         pytest.param("metadata", b"\xff\xff", "query id", id="metadata that is no text"),
+        pytest.param("metadata", b'{"id":5}', "query id", id="a number for an id"),
+        pytest.param("metadata", b'{"id":"2f0b2a6e8f4e4a6c9d3e1a2b3c4d5e6f"}', "query id", id="Java wants the hyphens"),
+        pytest.param("metadata", b"[" * 60_000, "query id", id="deep metadata"),
+        pytest.param("metadata", b"x" * (64 * 1024 + 1), "larger", id="metadata that goes on and on"),
+        pytest.param("commits/2", b"x" * (16 * 1024 * 1024 + 1), "larger", id="a commit that goes on and on"),
         pytest.param("offsets/2", b"x" * (4 * 1024 * 1024 + 1), "larger", id="a file that is not what it claims to be"),
     ],
 )
@@ -168,6 +173,29 @@ def test_a_batch_that_is_listed_but_not_there_under_its_own_name_is_not_passed_o
     assert [broken.file for broken in facts.broken] == [f"{log}/5"]
 
 
+@pytest.mark.parametrize(
+    "content", [b"\xff\x1b[2J" * 500, b'{"id":"\\u001b[2J' + b"x" * 999 + b'"}'], ids=["bytes", "id"]
+)
+def test_a_reason_never_repeats_what_a_file_says_at_length(storage, content):
+    put(storage, "metadata", content)
+
+    reason = read_checkpoint(storage, CHECKPOINT).broken[0].reason
+
+    assert reason.isprintable()
+    assert len(reason) < 120
+
+
+def test_an_entry_of_continuous_mode_is_read_and_no_start_goes_on_from_it(storage):
+    write_checkpoint(storage, CHECKPOINT, planned=[0])
+    put(storage, "offsets/0", b'v1\n\n{"0":{"value":-2,"runTimeMs":5}}')
+
+    facts = read_checkpoint(storage, CHECKPOINT)
+
+    assert facts.newest.header.is_empty
+    assert "continuous" in facts.broken[0].reason
+    assert "empty" not in facts.broken[0].reason
+
+
 # The look itself
 
 
@@ -206,7 +234,29 @@ def test_a_large_checkpoint_costs_two_listings_and_four_files(storage):
     assert len([call for call in calls if "read" in call]) == 4
 
 
+def test_exactly_these_are_asked_for_and_commits_first(storage):
+    write_checkpoint(storage, CHECKPOINT, planned=range(200), committed=range(200))
+    calls = []
+
+    read_checkpoint(InterruptibleStorage(storage, calls.append), CHECKPOINT)
+
+    assert [call.replace(CHECKPOINT + "/", "") for call in calls] == [
+        "before list commits",
+        "before list offsets",
+        "before read metadata",
+        "before read offsets/199",
+        "before read offsets/198",
+        "before read commits/199",
+    ]
+
+
 def test_the_query_id_is_spelled_one_way(storage):
     put(storage, "metadata", metadata(QUERY_ID.upper()))
 
     assert read_checkpoint(storage, CHECKPOINT).query_id == QUERY_ID
+
+
+def test_the_query_id_may_lack_zeros_as_in_java(storage):
+    put(storage, "metadata", metadata("1-2-3-4-5"))
+
+    assert read_checkpoint(storage, CHECKPOINT).query_id == "00000001-0002-0003-0004-000000000005"

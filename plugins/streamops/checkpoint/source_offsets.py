@@ -1,0 +1,195 @@
+"""What a source's own text in the offset log says.
+
+The text names no source, so its form decides: two sources that write the same form look alike. Forms as of Spark 3.5 to
+4.3 and Delta's DeltaSourceOffset. A form that is not known to the letter is kept as text: a guess would be worse.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from streamops.checkpoint.layout import json_value
+
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_PARTITION = re.compile(r"0|[1-9][0-9]{0,9}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaPosition:
+    """Where a query goes on in one partition."""
+
+    topic: str
+    partition: int
+    next_offset: int
+    """The first offset that is not read yet. Spark never logs a negative one; if there is one, it is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaOffset:
+    """`{"orders":{"0":23,"1":40}}`: KafkaSourceOffset, micro-batch and continuous. Event Hubs writes the same form."""
+
+    positions: tuple[KafkaPosition, ...]
+    """By topic and partition: the order in the text is arbitrary."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOffset:
+    """`{"logOffset":4}`: FileStreamSourceOffset."""
+
+    log_offset: int
+    """The last id used of the source's own log, which is not the batch id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaOffset:
+    """`{"sourceVersion":1,"reservoirId":…,"reservoirVersion":12,"index":-1,"isStartingVersion":false}`."""
+
+    source_version: int
+    """3 only at a change of the schema."""
+    table_id: str
+    table_version: int
+    index: int
+    """Of the last file read in that version; negative ones are marks, -1 stands before the first file."""
+    is_starting_version: bool
+    """Whether the initial snapshot is still being read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateOffset:
+    """`7`, seconds since the rate source began. A bare number may also be a socket's or a file source's of Spark 2.1."""
+
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateMicroBatchOffset:
+    """`{"offset":15,"timestamp":5000}`: RatePerMicroBatchStreamOffset."""
+
+    offset: int
+    timestamp_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContinuousRatePosition:
+    """One partition of the rate source in continuous mode."""
+
+    partition: int
+    value: int
+    run_time_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContinuousRateOffset:
+    """`{"0":{"value":20,"runTimeMs":5000}}`: RateStreamOffset; nothing but continuous mode writes it."""
+
+    positions: tuple[ContinuousRatePosition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownOffset:
+    """Any other text: Kinesis, Iceberg, sequential unions, Python data sources, and what was never seen."""
+
+    text: str
+    """As it is in the file: escape it before you show it."""
+
+
+SourceOffset = (
+    KafkaOffset | FileOffset | DeltaOffset | RateOffset | RateMicroBatchOffset | ContinuousRateOffset | UnknownOffset
+)
+
+
+def parse_source_offset(text: str) -> SourceOffset:
+    """The offset in a source's text; UnknownOffset for whatever is not exactly a known form. Never raises."""
+    try:
+        value = json_value(text)
+    except ValueError:
+        return UnknownOffset(text=text)
+    if type(value) is int:
+        return RateOffset(seconds=value)
+    if not isinstance(value, dict):
+        return UnknownOffset(text=text)
+    return next((offset for form in _FORMS if (offset := form(value))), UnknownOffset(text=text))
+
+
+def _file(fields: dict[str, object]) -> FileOffset | None:
+    numbers = _integers(fields, "logOffset")
+    return FileOffset(log_offset=numbers[0]) if numbers else None
+
+
+def _rate_micro_batch(fields: dict[str, object]) -> RateMicroBatchOffset | None:
+    numbers = _integers(fields, "offset", "timestamp")
+    return RateMicroBatchOffset(offset=numbers[0], timestamp_ms=numbers[1]) if numbers else None
+
+
+def _delta(fields: dict[str, object]) -> DeltaOffset | None:
+    others = dict(fields)
+    table_id = others.pop("reservoirId", None)
+    is_starting_version = others.pop("isStartingVersion", None)
+    numbers = _integers(others, "sourceVersion", "reservoirVersion", "index")
+    if numbers is None or not isinstance(table_id, str) or not isinstance(is_starting_version, bool):
+        return None
+    return DeltaOffset(
+        source_version=numbers[0],
+        table_id=table_id,
+        table_version=numbers[1],
+        index=numbers[2],
+        is_starting_version=is_starting_version,
+    )
+
+
+def _continuous_rate(fields: dict[str, object]) -> ContinuousRateOffset | None:
+    positions = []
+    for name, told in fields.items():
+        partition = _partition(name)
+        numbers = _integers(told, "value", "runTimeMs") if isinstance(told, dict) else None
+        if partition is None or numbers is None:
+            return None
+        positions.append(ContinuousRatePosition(partition=partition, value=numbers[0], run_time_ms=numbers[1]))
+    positions.sort(key=lambda position: position.partition)
+    return ContinuousRateOffset(positions=tuple(positions)) if positions else None
+
+
+def _kafka(fields: dict[str, object]) -> KafkaOffset | None:
+    positions: list[KafkaPosition] = []
+    for topic, partitions in fields.items():
+        told = _topic_positions(topic, partitions) if isinstance(partitions, dict) else ()
+        if not told:
+            return None
+        positions.extend(told)
+    positions.sort(key=lambda position: (position.topic, position.partition))
+    return KafkaOffset(positions=tuple(positions)) if positions else None
+
+
+def _topic_positions(topic: str, partitions: dict[str, object]) -> tuple[KafkaPosition, ...]:
+    """The positions in one topic; none when anything in it is not Kafka's."""
+    if not _TOPIC.fullmatch(topic):
+        return ()
+    positions = []
+    for name, next_offset in partitions.items():
+        partition = _partition(name)
+        if partition is None or type(next_offset) is not int:
+            return ()
+        positions.append(KafkaPosition(topic=topic, partition=partition, next_offset=next_offset))
+    return tuple(positions)
+
+
+def _partition(name: str) -> int | None:
+    return int(name) if _PARTITION.fullmatch(name) else None
+
+
+def _integers(fields: dict[str, object], *names: str) -> tuple[int, ...] | None:
+    """The values under these names in this order, when there are no others and each is an integer, not a truth value."""
+    if fields.keys() != set(names):
+        return None
+    numbers = tuple(number for name in names if type(number := fields[name]) is int)
+    return numbers if len(numbers) == len(names) else None
+
+
+_FORMS: tuple[Callable[[dict[str, object]], SourceOffset | None], ...] = (
+    _file,
+    _rate_micro_batch,
+    _delta,
+    _continuous_rate,
+    _kafka,
+)
+"""No text fits two of them, so the order says nothing."""
