@@ -7,8 +7,8 @@ the next version, `v3` (4.2 on) describes the sinks as well.
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from streamops.checkpoint.damage import Damage, DamagedFileError, version_error
 from streamops.checkpoint.layout import java_long, json_value, lines_of, long_or_none, quoted
-from streamops.errors import CheckpointError
 
 SUPPORTED_VERSIONS = ("v1", "v2", "v3")
 
@@ -42,16 +42,17 @@ def parse_commit(content: bytes, *, batch: int, address: str) -> CommitEntry:
     A missing second line and `{}` are accepted, as Spark accepts them; an empty file is not. Spark reads no third line.
     """
     if not content.strip():
-        raise CheckpointError(f"{address} is empty")
+        raise DamagedFileError(Damage.EMPTY, f"{address} is empty")
     version, *rest = lines_of(content)
     if version not in SUPPORTED_VERSIONS:
-        raise CheckpointError(
-            f"{address} line 1: version {quoted(version)}, supported: {', '.join(SUPPORTED_VERSIONS)} — upgrade streamops"
+        known = ", ".join(SUPPORTED_VERSIONS)
+        raise version_error(
+            version, f"{address} line 1: version {quoted(version)}, supported: {known} — upgrade streamops"
         )
     try:
         value = json_value(rest[0] if rest else "{}")
     except ValueError as error:
-        raise CheckpointError(f"{address} line 2: {error}") from error
+        raise DamagedFileError(Damage.BODY, f"{address} line 2: {error}") from error
     fields = value if isinstance(value, dict) else {}
     ids = fields.get("stateUniqueIds") if version != "v1" else None
     return CommitEntry(
@@ -67,7 +68,7 @@ def _watermark(milliseconds: object, *, address: str) -> int | None:
     try:
         return long_or_none(milliseconds)
     except ValueError as error:
-        raise CheckpointError(f"{address} line 2: nextBatchWatermarkMs {error}") from error
+        raise DamagedFileError(Damage.BODY, f"{address} line 2: nextBatchWatermarkMs {error}") from error
 
 
 def _state_ids(ids: dict[str, object], *, address: str) -> tuple[OperatorStateIds, ...]:
@@ -75,7 +76,9 @@ def _state_ids(ids: dict[str, object], *, address: str) -> tuple[OperatorStateId
     for name, partitions in ids.items():
         operator = java_long(name)
         if operator is None:
-            raise CheckpointError(f"{address} line 2: stateUniqueIds has {quoted(name)} for the number of an operator")
+            raise DamagedFileError(
+                Damage.BODY, f"{address} line 2: stateUniqueIds has {quoted(name)} for the number of an operator"
+            )
         if not _is_table(partitions):
             return ()
         operators.append(OperatorStateIds(operator=operator, partitions=tuple(tuple(stores) for stores in partitions)))

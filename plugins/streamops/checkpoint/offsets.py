@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from streamops.checkpoint.damage import Damage, DamagedFileError, version_error
 from streamops.checkpoint.layout import json_value, lines_of, long_or_none, quoted
 from streamops.checkpoint.source_offsets import ContinuousRateOffset, SourceOffset, parse_source_offset
-from streamops.errors import CheckpointError
 
 SUPPORTED_VERSIONS = ("v1", "v2")
 NO_OFFSET = "-"
@@ -62,17 +62,18 @@ def parse_offsets(content: bytes, *, batch: int, address: str) -> OffsetEntry:
     damaged entry of a micro-batch query, and counts as that.
     """
     if not content.strip():
-        raise CheckpointError(f"{address} is empty")
+        raise DamagedFileError(Damage.EMPTY, f"{address} is empty")
     lines = lines_of(content)
     version = lines[0]
     if version not in SUPPORTED_VERSIONS:
-        raise CheckpointError(
-            f"{address} line 1: version {quoted(version)}, supported: {', '.join(SUPPORTED_VERSIONS)} — upgrade streamops"
+        known = ", ".join(SUPPORTED_VERSIONS)
+        raise version_error(
+            version, f"{address} line 1: version {quoted(version)}, supported: {known} — upgrade streamops"
         )
     if len(lines) < 2:
-        raise CheckpointError(f"{address} line 2: the header is missing")
+        raise DamagedFileError(Damage.NO_HEADER, f"{address} line 2: the header is missing")
     if len(lines) < 3:
-        raise CheckpointError(f"{address} line 3: no source follows the header")
+        raise DamagedFileError(Damage.NO_SOURCE, f"{address} line 3: no source follows the header")
     named = [_named(line, version=version, place=_place(address, number)) for number, line in enumerate(lines[2:], 3)]
     texts = [_source(text, place=_place(address, number)) for number, (_, text) in enumerate(named, 3)]
     header = _header(lines[1], texts, place=_place(address, 2))
@@ -96,9 +97,10 @@ def _header(line: str, texts: list[str | None], *, place: str) -> OffsetHeader:
     try:
         fields = json_value(line)
     except ValueError as error:
-        raise CheckpointError(f"{place}: the header is not a JSON object: {error}") from error
+        damage = Damage.HEADER if line.strip() else Damage.BLANK_HEADER
+        raise DamagedFileError(damage, f"{place}: the header is not a JSON object: {error}") from error
     if not isinstance(fields, dict):
-        raise CheckpointError(f"{place}: the header is not a JSON object but {quoted(line)}")
+        raise DamagedFileError(Damage.HEADER, f"{place}: the header is not a JSON object but {quoted(line)}")
     return OffsetHeader(
         planned_at=_moment(fields.get("batchTimestampMs")),
         watermark_ms=_watermark(fields.get("batchWatermarkMs"), place=place),
@@ -120,14 +122,14 @@ def _watermark(milliseconds: object, *, place: str) -> int | None:
     try:
         return long_or_none(milliseconds)
     except ValueError as error:
-        raise CheckpointError(f"{place}: batchWatermarkMs {error}") from error
+        raise DamagedFileError(Damage.HEADER, f"{place}: batchWatermarkMs {error}") from error
 
 
 def _conf(conf: object, *, place: str) -> tuple[tuple[str, str], ...]:
     if conf is None:
         return ()
     if not isinstance(conf, dict):
-        raise CheckpointError(f"{place}: conf is no JSON object")
+        raise DamagedFileError(Damage.HEADER, f"{place}: conf is no JSON object")
     return tuple(sorted((key, value) for key, value in conf.items() if isinstance(value, str)))
 
 
@@ -137,7 +139,7 @@ def _named(line: str, *, version: str, place: str) -> tuple[str, str]:
         return "", line
     name, _, text = line.partition(":")
     if not _SOURCE_ID.fullmatch(name):
-        raise CheckpointError(f"{place}: {quoted(line)} does not begin with a source id and a colon")
+        raise DamagedFileError(Damage.SOURCE_ID, f"{place}: {quoted(line)} does not begin with a source id and a colon")
     return name, text
 
 
@@ -148,5 +150,5 @@ def _source(text: str, *, place: str) -> str | None:
     try:
         json_value(text, is_spark_own=False)
     except ValueError as error:
-        raise CheckpointError(f"{place}: the source's offset is cut or not JSON: {error}") from error
+        raise DamagedFileError(Damage.SOURCE, f"{place}: the source's offset is cut or not JSON: {error}") from error
     return text

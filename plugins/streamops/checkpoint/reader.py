@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from streamops.checkpoint.commits import CommitEntry, parse_commit
+from streamops.checkpoint.damage import Damage, DamagedFileError
 from streamops.checkpoint.fingerprint import spark_fingerprint
 from streamops.checkpoint.layout import (
     COMMIT_LIMIT,
@@ -23,10 +24,12 @@ from streamops.checkpoint.layout import (
 )
 from streamops.checkpoint.listing import LogListing, read_listing
 from streamops.checkpoint.offsets import OffsetEntry, parse_offsets
-from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError
+from streamops.errors import ObjectNotFoundError, ObjectTooLargeError
 from streamops.storage import ReadableStorage, join
 
 T = TypeVar("T")
+
+_MISNAMED = "a batch is listed, but not under this, its own name"
 
 _JAVA_UUID = re.compile(
     r"([0-9a-f]{1,8})-([0-9a-f]{1,4})-([0-9a-f]{1,4})-([0-9a-f]{1,4})-([0-9a-f]{1,12})", re.IGNORECASE
@@ -41,6 +44,7 @@ class BrokenFile:
     file: str
     """Relative to the checkpoint: `offsets/41`."""
     reason: str
+    damage: Damage = Damage.BODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,10 +129,13 @@ class _Reader:
             return parse(self._storage.read(join(self._address, file), limit=limit), file)
         except ObjectNotFoundError:
             if is_listed:
-                self.broken.append(BrokenFile(file=file, reason="a batch is listed, but not under this, its own name"))
+                self.broken.append(BrokenFile(file=file, reason=_MISNAMED, damage=Damage.NOT_UNDER_ITS_NAME))
             return None
-        except (CheckpointError, ObjectTooLargeError) as error:
-            self.broken.append(BrokenFile(file=file, reason=str(error)))
+        except DamagedFileError as error:
+            self.broken.append(BrokenFile(file=file, reason=str(error), damage=error.damage))
+            return None
+        except ObjectTooLargeError as error:
+            self.broken.append(BrokenFile(file=file, reason=str(error), damage=Damage.TOO_LARGE))
             return None
 
     def read_offsets(self, batch: int) -> OffsetEntry | None:
@@ -144,7 +151,7 @@ class _Reader:
             reason = (
                 "line 2: the header is blank, as continuous mode writes it: a query of another mode can't go on from it"
             )
-            self.broken.append(BrokenFile(file=f"{OFFSETS}/{batch}", reason=reason))
+            self.broken.append(BrokenFile(file=f"{OFFSETS}/{batch}", reason=reason, damage=Damage.BLANK_HEADER))
         return entry
 
     def read_commit(self, batch: int) -> CommitEntry | None:
@@ -156,14 +163,16 @@ class _Reader:
 
 def _query_id(content: bytes, file: str) -> str:
     """The id in `metadata`, spelled as Java spells it. Spark class: StreamMetadata, 3.5 to 4.3."""
+    if not content.strip():
+        raise DamagedFileError(Damage.EMPTY, f"{file} does not hold a query id: it is empty")
     try:
         fields = json_value(content.decode(errors="replace"))
     except ValueError as error:
-        raise CheckpointError(f"{file} does not hold a query id: {error}") from error
+        raise DamagedFileError(Damage.BODY, f"{file} does not hold a query id: {error}") from error
     query_id = fields.get("id") if isinstance(fields, dict) else None
     if not isinstance(query_id, str):
-        raise CheckpointError(f"{file} does not hold a query id: no text under `id`")
+        raise DamagedFileError(Damage.QUERY_ID, f"{file} does not hold a query id: no text under `id`")
     parts = _JAVA_UUID.fullmatch(query_id)
     if parts is None:
-        raise CheckpointError(f"{file} does not hold a query id: {quoted(query_id)} is none")
+        raise DamagedFileError(Damage.QUERY_ID, f"{file} does not hold a query id: {quoted(query_id)} is none")
     return "-".join(part.lower().zfill(width) for part, width in zip(parts.groups(), (8, 4, 4, 4, 12), strict=True))

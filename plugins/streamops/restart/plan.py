@@ -1,13 +1,12 @@
-"""What Spark 4.2 will do if started on a checkpoint now, and whether that is acceptable.
-
-The rows rest on damaged checkpoints restarted on real Spark 4.2; the codes in brackets name the kind of damage.
-"""
+"""Whether what Spark will do if started on a checkpoint now is acceptable. What that is, `predict` says."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 from streamops.checkpoint import CheckpointFacts
 from streamops.control.records import Position
+from streamops.restart.engines import PINNED, Engine
+from streamops.restart.predict import Prediction, SourceRange, predict_start
 
 
 class Safety(StrEnum):
@@ -51,53 +50,44 @@ class RestartPlan:
     next_batch: int | None = None
     reruns: tuple[int, ...] = ()
     expected_error: str = ""
+    ranges: tuple[SourceRange, ...] = ()
+    """What the first batch reads of each source, where it runs again."""
 
 
-def plan_restart(facts: CheckpointFacts, *, known: Position | None) -> RestartPlan:
+def plan_restart(facts: CheckpointFacts, *, known: Position | None, engine: Engine = PINNED) -> RestartPlan:
     """The plan for a start now; `known` is the position that the control log recorded last.
 
-    Order: what keeps Spark from starting at all comes first, then what it would do in silence, then the healthy shapes.
+    Order: what keeps Spark from running a batch comes first, then what our own log knows better, then what it would do in
+    silence, then the healthy shapes.
     """
-    for rule in (_broken_file, _missing_metadata, _moved_back, _commits_ahead, _missing_previous):
-        if plan := rule(facts, known):
-            return plan
-    if facts.is_new:
-        return RestartPlan(safety=Safety.SAFE, summary="new checkpoint: batch 0 is the first", next_batch=0)
-    if facts.has_pending_batch:
-        return RestartPlan(
-            safety=Safety.SAFE_IF_IDEMPOTENT,
-            summary=f"batch {facts.last_offset} was planned but not committed: it runs again with exactly its range",
-            next_batch=facts.last_offset,
-            reruns=(facts.last_offset,),
-        )
+    prediction = predict_start(facts, engine)
+    if prediction.next_batch is None:
+        return _planned(prediction, Safety.FUTILE, advice=_advice(facts, prediction))
+    if plan := _moved_back(facts, known):
+        return plan
+    if prediction.expected_error or prediction.repeats or prediction.loses_identity:
+        return _planned(prediction, Safety.UNSAFE, advice=_advice(facts, prediction))
+    return _planned(prediction, Safety.SAFE_IF_IDEMPOTENT if prediction.reruns else Safety.SAFE)
+
+
+def _planned(prediction: Prediction, safety: Safety, *, advice: str = "") -> RestartPlan:
     return RestartPlan(
-        safety=Safety.SAFE,
-        summary=f"batch {facts.last_commit} is committed: batch {facts.last_commit + 1} is planned next",
-        next_batch=facts.last_commit + 1,
+        safety=safety,
+        summary=f"{prediction.summary}: {advice}" if advice else prediction.summary,
+        next_batch=prediction.next_batch,
+        reruns=prediction.reruns,
+        expected_error=prediction.expected_error,
+        ranges=prediction.ranges,
     )
 
 
-def _broken_file(facts: CheckpointFacts, known: Position | None) -> RestartPlan | None:
-    """A file that Spark reads at the start can't be read: the query fails each time [P7, P8, P11, P15]."""
-    if not facts.broken:
-        return None
-    first = facts.broken[0]
-    return RestartPlan(
-        safety=Safety.FUTILE,
-        summary=f"{first.file} can't be read: {first.reason}",
-        expected_error="Incomplete log file" if "empty" in first.reason else first.reason,
-    )
-
-
-def _missing_metadata(facts: CheckpointFacts, known: Position | None) -> RestartPlan | None:
-    """Logs without `metadata`: 4.2 refuses the start [P11a]."""
-    if facts.query_id or facts.is_new:
-        return None
-    return RestartPlan(
-        safety=Safety.FUTILE,
-        summary="metadata is missing while batches are logged: put the file with the old query id back",
-        expected_error="STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
-    )
+def _advice(facts: CheckpointFacts, prediction: Prediction) -> str:
+    """What to do, in half a sentence; empty where the reason says it."""
+    if prediction.loses_identity:
+        return "it goes on under a new query id, and idempotent sinks take batches twice; put metadata back"
+    if not facts.has_metadata and not facts.is_new:
+        return "put the file with the old query id back"
+    return "" if facts.has_previous_offset else "restore it"
 
 
 def _moved_back(facts: CheckpointFacts, known: Position | None) -> RestartPlan | None:
@@ -112,30 +102,4 @@ def _moved_back(facts: CheckpointFacts, known: Position | None) -> RestartPlan |
         summary=f"the control log has seen batch {known.offset}, the checkpoint ends at {facts.last_offset}: it was"
         " restored from an older copy or partly deleted; idempotent sinks would drop the batches that come again",
         next_batch=max(facts.last_offset, 0),
-    )
-
-
-def _commits_ahead(facts: CheckpointFacts, known: Position | None) -> RestartPlan | None:
-    """A commit without its offset entry: Spark runs an old batch again and then fails, at every start [P2, P10]."""
-    if facts.last_commit <= facts.last_offset:
-        return None
-    return RestartPlan(
-        safety=Safety.UNSAFE,
-        summary=f"commits reach batch {facts.last_commit}, offsets only {facts.last_offset}: each start would write batch"
-        f" {max(facts.last_offset, 0)} again before it fails",
-        next_batch=max(facts.last_offset, 0),
-        reruns=(max(facts.last_offset, 0),),
-        expected_error="CONCURRENT_STREAM_LOG_UPDATE",
-    )
-
-
-def _missing_previous(facts: CheckpointFacts, known: Position | None) -> RestartPlan | None:
-    """Spark always reads the entry below the newest as well [P4]."""
-    if facts.has_previous_offset:
-        return None
-    missing = facts.last_offset - 1
-    return RestartPlan(
-        safety=Safety.FUTILE,
-        summary=f"offsets/{missing} is missing, and Spark reads it at each start: restore it",
-        expected_error=f"batch {missing} doesn't exist",
     )

@@ -149,5 +149,7 @@ def test_no_plan_is_safe_while_something_is_repeated_or_lost(planned, committed,
         assert planned == committed
         assert plan.next_batch == planned + 1
         assert known is None or known.offset <= planned
-    if planned < committed or (known and known.offset > planned):
+    if planned < 0 <= committed:
+        assert plan.safety is FUTILE  # Spark 4.2 refuses it, whatever our log knows.
+    elif planned < committed or (known and known.offset > planned):
         assert plan.safety is UNSAFE

@@ -1,0 +1,130 @@
+"""How Spark's versions differ at a start, as data. Rows rest on damaged checkpoints that were restarted on each version.
+
+Measured on 3.5.9, 4.0.5, 4.1.4, 4.2.1 and 4.3.0; 4.2.0 is held against the predictions by `make conformance`.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from streamops.errors import SettingsError
+
+
+class WithoutMetadata(StrEnum):
+    """What a start makes of logs without the file `metadata`."""
+
+    NEW_ID = "new-id"
+    """It goes on under a new query id: sinks that know batches by it take them again."""
+    REFUSED = "refused"
+
+
+class WithoutOffsets(StrEnum):
+    """What a start makes of commits without any offset entry."""
+
+    RUNS_ALL = "runs-all"
+    """It reads all input again and fails when it commits batch 0."""
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """One minor version of Spark."""
+
+    version: str
+    offset_formats: tuple[str, ...]
+    """Versions of the offset log that it reads."""
+    commit_formats: tuple[str, ...]
+    """Versions of the commit log that it reads; 4.0 and 4.1 read exactly the one that the run's own conf asks for."""
+    without_metadata: WithoutMetadata
+    without_offsets: WithoutOffsets
+    without_offsets_error: str
+    """Text of the error that the start, or the end of its batch 0, brings."""
+    without_previous_error: str
+    """Text of the error where a batch is pending and the entry below it is missing; `{batch}` is that entry."""
+    reads_source_as_name: bool
+    """Whether an entry marked v2 with positional lines is read, and the input of its batch taken again (P15c)."""
+    repairs_snapshots: bool
+    """Whether a state snapshot that can't be read is rebuilt from its deltas."""
+    missing_state_error: str
+    """Text of the error where a file of the state is missing."""
+
+
+_GONE_3 = "CONCURRENT_STREAM_LOG_UPDATE"
+_NOT_THERE = "batch {batch} doesn't exist"
+
+ENGINES = {
+    engine.version: engine
+    for engine in (
+        Engine(
+            version="3.5",
+            offset_formats=("v1",),
+            commit_formats=("v1",),
+            without_metadata=WithoutMetadata.NEW_ID,
+            without_offsets=WithoutOffsets.RUNS_ALL,
+            without_offsets_error=_GONE_3,
+            without_previous_error=_NOT_THERE,
+            reads_source_as_name=False,
+            repairs_snapshots=False,
+            missing_state_error="does not exist",
+        ),
+        Engine(
+            version="4.0",
+            offset_formats=("v1",),
+            commit_formats=("v1", "v2"),
+            without_metadata=WithoutMetadata.NEW_ID,
+            without_offsets=WithoutOffsets.RUNS_ALL,
+            without_offsets_error=_GONE_3,
+            without_previous_error=_NOT_THERE,
+            reads_source_as_name=False,
+            repairs_snapshots=False,
+            missing_state_error="CANNOT_LOAD_STATE_STORE",
+        ),
+        Engine(
+            version="4.1",
+            offset_formats=("v1",),
+            commit_formats=("v1", "v2"),
+            without_metadata=WithoutMetadata.NEW_ID,
+            without_offsets=WithoutOffsets.REFUSED,
+            without_offsets_error="STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
+            without_previous_error=_NOT_THERE,
+            reads_source_as_name=False,
+            repairs_snapshots=False,
+            missing_state_error="CANNOT_LOAD_STATE_STORE",
+        ),
+        Engine(
+            version="4.2",
+            offset_formats=("v1", "v2"),
+            commit_formats=("v1", "v2", "v3"),
+            without_metadata=WithoutMetadata.REFUSED,
+            without_offsets=WithoutOffsets.REFUSED,
+            without_offsets_error="assertion failed",
+            without_previous_error="Previous batch {batch} not found in offset log",
+            reads_source_as_name=True,
+            repairs_snapshots=True,
+            missing_state_error="CANNOT_LOAD_STATE_STORE",
+        ),
+        Engine(
+            version="4.3",
+            offset_formats=("v1", "v2"),
+            commit_formats=("v1", "v2", "v3"),
+            without_metadata=WithoutMetadata.REFUSED,
+            without_offsets=WithoutOffsets.REFUSED,
+            without_offsets_error="assertion failed",
+            without_previous_error="Previous batch {batch} not found in offset log",
+            reads_source_as_name=True,
+            repairs_snapshots=True,
+            missing_state_error="CANNOT_LOAD_STATE_STORE",
+        ),
+    )
+}
+
+PINNED = ENGINES["4.2"]
+"""The Spark that streamops itself submits with."""
+
+
+def engine_of(version: str) -> Engine:
+    """The engine of a version such as `4.2` or `4.2.0`. SettingsError for one whose starts nobody has measured."""
+    minor = ".".join(version.split(".")[:2])
+    try:
+        return ENGINES[minor]
+    except KeyError:
+        raise SettingsError(f"Spark {version}: known are {', '.join(ENGINES)}") from None
