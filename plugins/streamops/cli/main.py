@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from streamops import __version__
-from streamops.cli import config, history, logs, reconcile, requests, status, supervise
+from streamops.cli import check, config, history, logs, reconcile, requests, status, supervise
 from streamops.cli.entry_points import GroupWithEntryPoints
 from streamops.cli.output import say
 from streamops.cli.wiring import Session, Wiring
@@ -28,6 +28,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 fine, 1 failed, 2 usage or settings, 3 warning, 4 unknown or critical.",
 )
 app.command()(status.status)
+app.command()(check.check)
 app.command()(requests.stop)
 app.command()(requests.start)
 app.command()(requests.restart)

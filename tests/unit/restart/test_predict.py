@@ -3,7 +3,6 @@
 Each expectation is what a real Spark of that version did, as the matrix's codes (P0 …) name it.
 """
 
-import json
 from dataclasses import dataclass
 
 import pytest
@@ -12,35 +11,11 @@ from streamops.checkpoint import read_checkpoint
 from streamops.errors import SettingsError
 from streamops.restart.engines import ENGINES, engine_of
 from streamops.restart.predict import predict_start
-from streamops.storage import join
-from streamops.storage.memory import MemoryStorage
+from support.base_checkpoint import ADDRESS, HEADER, entry, files, stored, without
 
-ADDRESS = "file:///checkpoints/base"
-HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1772366400000,"conf":{}}'
 CONCURRENT = "CONCURRENT_STREAM_LOG_UPDATE"
 ALL = tuple(ENGINES)
 OLD, NEW = ("3.5", "4.0", "4.1"), ("4.2", "4.3")
-
-
-def entry(batch, *, source=None, header=HEADER, version="v1"):
-    """An entry of the offset log."""
-    own = json.dumps({"logOffset": batch}, separators=(",", ":"))
-    return f"{version}\n{header}\n{source or own}".encode()
-
-
-def files(**changed):
-    """Files of the base checkpoint; `offsets_4=None` removes one, bytes replace it."""
-    found = {"metadata": b'{"id":"11111111-2222-3333-4444-555555555555"}'}
-    found |= {f"offsets/{batch}": entry(batch) for batch in range(5)}
-    found |= {f"commits/{batch}": b'v1\n{"nextBatchWatermarkMs":0}' for batch in range(5)}
-    for name, content in changed.items():
-        found[name.replace("_", "/", 1)] = content
-    return {name: content for name, content in found.items() if content is not None}
-
-
-def without(*logs):
-    """All entries of a log removed."""
-    return {f"{log}_{batch}": None for log in logs for batch in range(5)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,10 +146,7 @@ ROWS = [
 
 
 def predicted(found, version):
-    storage = MemoryStorage()
-    for name, content in found.items():
-        storage.write(join(ADDRESS, name), content)
-    return predict_start(read_checkpoint(storage, ADDRESS), engine_of(version))
+    return predict_start(read_checkpoint(stored(found), ADDRESS), engine_of(version))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,122 @@
+"""`streamops check`: any checkpoint, declared or not, judged without Spark."""
+
+import json
+import os
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from streamops.cli.check_text import show_checkup
+from streamops.cli.options import AsJson
+from streamops.errors import SettingsError
+from streamops.health.checkpoint.judge import explanations
+from streamops.restart.engines import PINNED, engine_of
+from streamops.storage.address import canonical_address
+from streamops.storage.kinds import storage_for
+from streamops.supervisor.checkup import Checkup, Verdict
+from streamops.supervisor.checkup import check as check_checkpoint
+
+EXIT_CODES = {Verdict.OK: 0, Verdict.WARNING: 3, Verdict.UNKNOWN: 4, Verdict.CRITICAL: 4}
+
+
+class SinkIdempotence(StrEnum):
+    """Whether the sink recognises a batch that it has had already."""
+
+    YES = "yes"
+    NO = "no"
+    AUTO = "auto"
+
+
+_IDEMPOTENCE = {SinkIdempotence.YES: True, SinkIdempotence.NO: False, SinkIdempotence.AUTO: None}
+
+
+def check(
+    checkpoint: Annotated[
+        str, typer.Argument(metavar="CHECKPOINT", help="Folder or address of a checkpoint.", show_default=False)
+    ] = "",
+    spark_version: Annotated[
+        str, typer.Option("--spark-version", metavar="V", help="The Spark of the next start: 3.5 to 4.3.")
+    ] = PINNED.version,
+    sink_idempotent: Annotated[
+        SinkIdempotence,
+        typer.Option("--sink-idempotent", help="Whether the sink recognises a batch that it has had; auto: not known."),
+    ] = SinkIdempotence.AUTO,
+    explain: Annotated[
+        str,
+        typer.Option(
+            "--explain", metavar="RULE", help="Say what a rule is about, and nothing else.", show_default=False
+        ),
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Judge a checkpoint: what a start would do now, what is wrong, how to repair it.
+
+    Needs neither Spark nor a JVM nor any settings, and changes nothing.
+
+    Exit code 0: ok. 3: a warning. 4: critical, or unknown.
+    """
+    if explain:
+        sys.stdout.write(_explanation(explain) + "\n")
+        return
+    if not checkpoint:
+        raise SettingsError("which checkpoint? `streamops check CHECKPOINT`")
+    address = canonical_address(checkpoint, base=os.getcwd())
+    checkup = check_checkpoint(
+        storage_for(address),
+        address,
+        engine=engine_of(spark_version),
+        is_sink_idempotent=_IDEMPOTENCE[sink_idempotent],
+    )
+    if as_json:
+        sys.stdout.write(json.dumps(checkup_fields(checkup), ensure_ascii=True, indent=2) + "\n")
+    else:
+        show_checkup(checkup, Console(highlight=False, emoji=False, markup=False, soft_wrap=True))
+    raise typer.Exit(EXIT_CODES[checkup.verdict])
+
+
+def checkup_fields(checkup: Checkup) -> dict[str, object]:
+    """The report as JSON has it."""
+    facts, restart = checkup.facts, checkup.restart
+    return {
+        "checkpoint": facts.address,
+        "verdict": checkup.verdict,
+        "spark_version": checkup.engine.version,
+        "restart": {
+            "safety": restart.safety,
+            "next_batch": restart.next_batch,
+            "reruns": list(restart.reruns),
+            "ranges": [{"start": source.start, "end": source.end} for source in restart.ranges],
+            "expected_error": restart.expected_error,
+            "summary": restart.summary,
+        },
+        "findings": [
+            {
+                "rule": finding.rule,
+                "severity": str(finding.severity),
+                "file": finding.file,
+                "evidence": finding.evidence,
+                "meaning": finding.meaning,
+                "repair": finding.repair,
+                "not_when": finding.not_when,
+            }
+            for finding in checkup.findings
+        ],
+        "facts": {
+            "last_offset": facts.last_offset,
+            "last_commit": facts.last_commit,
+            "query_id": facts.query_id,
+            "log_version": facts.newest.version if facts.newest else None,
+            "planned_at": facts.newest.planned_at.isoformat() if facts.newest and facts.newest.planned_at else None,
+            "spark_fingerprint": facts.spark_fingerprint,
+        },
+    }
+
+
+def _explanation(rule: str) -> str:
+    known = explanations()
+    if rule not in known:
+        raise SettingsError(f"no rule {rule!r}; rules: {', '.join(sorted(known))}")
+    return f"{rule}: {known[rule]}"

@@ -1,0 +1,212 @@
+"""Rules about files that Spark reads at every start: `metadata`, two offset entries, one commit.
+
+Codes in brackets name the damage of the matrix that was tried on real Spark 3.5 to 4.3.
+"""
+
+from collections.abc import Iterator
+
+from streamops.checkpoint import BrokenFile, CheckpointFacts, Damage
+from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS
+from streamops.health.checkpoint.expectations import Expectations
+from streamops.health.verdict import Finding, Severity
+
+FAILS = "each start fails, the same way each time"
+BACKUP = "from a copy of the checkpoint, if there is one"
+
+
+def no_checkpoint(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """Nothing of a checkpoint is there."""
+    if facts.has_metadata or not facts.is_new:
+        return
+    yield Finding(
+        rule="no-checkpoint",
+        severity=Severity.UNKNOWN,
+        file="",
+        evidence=f"{METADATA}, {OFFSETS} and {COMMITS} are missing or empty",
+        meaning="a query that starts here begins anew; or this is not the place that was meant",
+        repair="see whether the address is right: the folder is the `checkpointLocation` itself",
+    )
+
+
+def unreadable_metadata(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The query id can't be read. [P11b-d]"""
+    for broken in facts.broken:
+        if broken.file == METADATA:
+            yield Finding(
+                rule="unreadable-metadata",
+                severity=Severity.CRITICAL,
+                file=METADATA,
+                evidence=broken.reason,
+                meaning=f"the query id is not to be had: {FAILS}",
+                repair='write `{"id":"<the query id>"}` into it: the id is in the control log, in progress events, and in'
+                " the transactions of a Delta sink",
+                not_when="with a new id instead of the old one: sinks that know batches by it take them twice",
+            )
+
+
+def missing_metadata(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """Batches are logged, and the file with the query id is gone. [P11a]"""
+    if facts.has_metadata or facts.is_new:
+        return
+    yield Finding(
+        rule="missing-metadata",
+        severity=Severity.CRITICAL,
+        file=METADATA,
+        evidence=f"no {METADATA}, offsets reach batch {facts.last_offset}, commits batch {facts.last_commit}",
+        meaning="Spark 4.2 and later refuse the start; up to 4.1 the query goes on under a new id, and idempotent sinks"
+        " take batches twice",
+        repair='write `{"id":"<the query id>"}` into it: the id is in the control log, in progress events, and in the'
+        " transactions of a Delta sink",
+        not_when="with a new id instead of the old one",
+    )
+
+
+def unreadable_newest_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The newest planned batch can't be read. [P7a, P7b, P8a-f]"""
+    broken = _broken_entry(facts, facts.last_offset)
+    if broken is None or broken.damage in _TOLD_ELSEWHERE:
+        return
+    file, batch = broken.file, facts.last_offset
+    if facts.has_pending_batch:
+        repair = f"move {file} aside: batch {batch} was never finished, and is planned anew with what has come since"
+        not_when = f"when the sink has had batch {batch} already: one that knows batches by id would drop the new one"
+    else:
+        repair = (
+            f"restore {file} {BACKUP}, or rebuild it from {OFFSETS}/{batch - 1} and the end offsets that the progress"
+        )
+        repair += f" event of batch {batch} shows"
+        not_when = f"do not delete it: batch {batch} is committed, and its input would be read again"
+    yield Finding(
+        rule="unreadable-newest-offsets",
+        severity=Severity.CRITICAL,
+        file=file,
+        evidence=broken.reason,
+        meaning=f"what batch {batch} was to read is lost: {FAILS}",
+        repair=repair,
+        not_when=not_when,
+    )
+
+
+def unreadable_previous_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The entry below the newest can't be read. [P7d]"""
+    broken = _broken_entry(facts, facts.last_offset - 1)
+    if broken is None or broken.damage in _TOLD_ELSEWHERE:
+        return
+    yield Finding(
+        rule="unreadable-previous-offsets",
+        severity=Severity.CRITICAL,
+        file=broken.file,
+        evidence=broken.reason,
+        meaning=f"Spark reads the entry below the newest as well: {FAILS}",
+        repair=f"restore it {BACKUP}, or write it anew: a copy of an older entry with the end offsets that the progress"
+        f" event of batch {facts.last_offset - 1} shows",
+        not_when="do not delete it: Spark needs an entry under this name",
+    )
+
+
+def newer_format(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """An entry has a version that the Spark of the next start does not read. [P15a, P15d]"""
+    entries = (
+        (f"{OFFSETS}/{facts.last_offset}", facts.newest, expected.offset_formats),
+        (f"{OFFSETS}/{facts.last_offset - 1}", facts.previous, expected.offset_formats),
+        (f"{COMMITS}/{facts.last_commit}", facts.commit, expected.commit_formats),
+    )
+    found = [
+        (file, f"version {entry.version}") for file, entry, formats in entries if entry and entry.version not in formats
+    ]
+    found += [(broken.file, broken.reason) for broken in facts.broken if broken.damage is Damage.VERSION]
+    for file, evidence in found:
+        yield Finding(
+            rule="newer-format",
+            severity=Severity.CRITICAL,
+            file=file,
+            evidence=evidence,
+            meaning=f"a newer Spark wrote it: {FAILS} with this one",
+            repair="start the query with the Spark that wrote it, or a later one",
+            not_when="do not edit the version: the lines below have another form",
+        )
+
+
+def offsets_without_source_ids(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """An entry is marked v2, and its lines do not begin with the ids of sources. [P15c]"""
+    for broken in facts.broken:
+        if broken.damage is Damage.SOURCE_ID:
+            yield Finding(
+                rule="offsets-without-source-ids",
+                severity=Severity.CRITICAL,
+                file=broken.file,
+                evidence=broken.reason,
+                meaning="Spark 4.2 and later take a piece of the text for a name and read the batch's input again, in silence",
+                repair="put the first line back to `v1`, if that is what it was",
+                not_when="when other entries of the log are v2 too",
+            )
+
+
+def async_progress_holes(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """Both logs lack the same batches, as async progress tracking leaves them (SPARK-39591)."""
+    if facts.has_previous_offset or not _looks_async(facts) or expected.tracks_progress_async is not None:
+        return
+    yield Finding(
+        rule="async-progress-holes",
+        severity=Severity.WARNING,
+        file=OFFSETS,
+        evidence=f"offsets and commits lack the same batches, {OFFSETS}/{facts.last_offset - 1} among them",
+        meaning="with `asyncProgressTrackingEnabled` on, a start works; without it, it fails",
+        repair="keep the option on; to turn it off, first run with `asyncProgressTrackingCheckpointIntervalMs=0` until two"
+        " entries follow one another",
+    )
+
+
+def missing_previous_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A hole just below the newest entry, where each start looks. [P4, P4b]"""
+    if facts.has_previous_offset or (_looks_async(facts) and expected.tracks_progress_async is not False):
+        return
+    missing, newest = facts.last_offset - 1, facts.last_offset
+    lower = facts.last_commit < missing
+    repair = (
+        f"move {OFFSETS}/{newest} aside: neither batch {missing} nor {newest} is committed, both are planned anew as one"
+        if lower
+        else f"write {OFFSETS}/{missing} anew: a copy of the entry below it with the end offsets that the progress event of"
+        f" batch {missing} shows"
+    )
+    yield Finding(
+        rule="missing-previous-offsets",
+        severity=Severity.CRITICAL,
+        file=f"{OFFSETS}/{missing}",
+        evidence=f"{OFFSETS}/{newest} is there, {OFFSETS}/{missing} is not; commits reach batch {facts.last_commit}",
+        meaning=f"Spark reads both: {FAILS}",
+        repair=f"restore it {BACKUP}; otherwise {repair}",
+        not_when=f"with {OFFSETS}/{newest} deleted while commits/{missing} is there, commits would be ahead of offsets"
+        if not lower
+        else "",
+    )
+
+
+def unreadable_last_commit(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The newest commit can't be read. [P7c, P8j]"""
+    file = f"{COMMITS}/{facts.last_commit}"
+    for broken in facts.broken:
+        if broken.file != file or broken.damage is Damage.VERSION:
+            continue
+        yield Finding(
+            rule="unreadable-last-commit",
+            severity=Severity.CRITICAL,
+            file=file,
+            evidence=broken.reason,
+            meaning=FAILS,
+            repair=f"delete {file}: batch {facts.last_commit} runs again with exactly its range",
+            not_when="when the sink is not idempotent, or the query keeps state in checkpoint format v2: the entry names the"
+            " state's files",
+        )
+
+
+def _broken_entry(facts: CheckpointFacts, batch: int) -> BrokenFile | None:
+    return next((broken for broken in facts.broken if broken.file == f"{OFFSETS}/{batch}"), None)
+
+
+_TOLD_ELSEWHERE = frozenset({Damage.VERSION, Damage.SOURCE_ID})
+
+
+def _looks_async(facts: CheckpointFacts) -> bool:
+    """Both logs hold the same batches, with holes: nothing else leaves that behind (SPARK-39591)."""
+    return facts.offsets_log.ids == facts.commits_log.ids and bool(facts.offsets_log.holes())

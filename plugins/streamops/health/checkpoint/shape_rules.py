@@ -1,0 +1,234 @@
+"""Rules about the two logs side by side: which batches were planned, and which committed."""
+
+from collections.abc import Iterator
+
+from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.layout import COMMITS, OFFSETS
+from streamops.checkpoint.listing import LogListing
+from streamops.checkpoint.source_offsets import KafkaOffset
+from streamops.health.checkpoint.expectations import Expectations
+from streamops.health.verdict import Finding, Severity
+
+
+def commits_ahead(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A commit without its offset entry. [P2, P10]"""
+    if facts.last_offset < 0 or facts.last_commit <= facts.last_offset:
+        return
+    extra = [batch for batch in facts.commits_log.ids if batch > facts.last_offset]
+    yield Finding(
+        rule="commits-ahead",
+        severity=Severity.CRITICAL,
+        file=f"{COMMITS}/{facts.last_commit}",
+        evidence=f"commits reach batch {facts.last_commit}, offsets only {facts.last_offset}",
+        meaning=f"each start writes batch {facts.last_offset} again and then fails with CONCURRENT_STREAM_LOG_UPDATE, which"
+        " blames a second writer",
+        repair=f"restore the missing offset entries; otherwise delete {_named(COMMITS, extra)}: those batches are planned anew",
+        not_when="when a second writer is about: stop it first. Where the sink knows batches by id, it drops the new ones",
+    )
+
+
+def missing_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """Commits without any offset entry. [P16b, P11e]"""
+    if facts.last_offset >= 0 or facts.last_commit < 0:
+        return
+    yield Finding(
+        rule="missing-offsets",
+        severity=Severity.CRITICAL,
+        file=OFFSETS,
+        evidence=f"no entry in {OFFSETS}, commits reach batch {facts.last_commit}",
+        meaning="where the query stood is lost: Spark 4.1 and later refuse the start, 3.5 and 4.0 read all input again first",
+        repair="restore the folder from a copy; otherwise begin a new checkpoint with starting offsets of your own",
+        not_when="do not delete the commits as well: the query would then read all its input again without an error",
+    )
+
+
+def missing_commits(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """Batches without any commit. [P16a] A first batch that is under way has none either."""
+    if facts.last_commit >= 0 or facts.last_offset <= 0:
+        return
+    yield Finding(
+        rule="missing-commits",
+        severity=Severity.WARNING,
+        file=COMMITS,
+        evidence=f"no entry in {COMMITS}, offsets reach batch {facts.last_offset}",
+        meaning=f"batch {facts.last_offset} runs again, although it may have been committed",
+        repair="restore the folder from a copy, if there is one",
+    )
+
+
+def commits_missing_below_newest(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """More than one batch without a commit: only the newest runs again. [P6c]"""
+    skipped = range(facts.last_commit + 1, facts.last_offset)
+    if facts.last_commit < 0 or not skipped:
+        return
+    yield Finding(
+        rule="commits-missing-below-newest",
+        severity=Severity.WARNING,
+        file=COMMITS,
+        evidence=f"offsets reach batch {facts.last_offset}, commits only {facts.last_commit}",
+        meaning=f"batch {facts.last_offset} runs again, {_span(skipped)} does not. It was committed once, for a batch is planned"
+        " after the one before it was: its commit was lost, or the checkpoint is a partial copy",
+        repair="restore the commits from a copy; look into the sink for the batches named",
+    )
+
+
+def pending_batch(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """One batch is in flight, or was when the query was killed: the ordinary shape. [P1]"""
+    if not facts.has_pending_batch or facts.last_offset < 0:
+        return
+    batch = facts.last_offset
+    is_at_risk = expected.is_sink_idempotent is False
+    yield Finding(
+        rule="pending-batch",
+        severity=Severity.WARNING if is_at_risk else Severity.NOTE,
+        file=f"{OFFSETS}/{batch}",
+        evidence=f"batch {batch} is planned, commits reach {facts.last_commit}",
+        meaning=f"it runs, or runs again with exactly its range at the next start{_doubt(expected)}",
+        repair=f"compare the sink with the range of batch {batch} before you start" if is_at_risk else "",
+    )
+
+
+def source_offset_lost(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A source that had an offset has none any more. [P8i]"""
+    before, now = facts.previous, facts.newest
+    if before is None or now is None:
+        return
+    for name, had, has in _pairs(facts):
+        if had and not has:
+            yield Finding(
+                rule="source-offset-lost",
+                severity=Severity.CRITICAL,
+                file=f"{OFFSETS}/{now.batch}",
+                evidence=f"source {name} has no offset, and {OFFSETS}/{before.batch} has one",
+                meaning="the source begins anew, and its input is read again without an error",
+                repair=f"put the offset of {OFFSETS}/{before.batch} or a later one in its place",
+                not_when="when the source was replaced by another on purpose",
+            )
+
+
+def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A Kafka partition stands lower than one batch before, or is gone (azure-event-hubs-spark#651)."""
+    before, now = facts.previous, facts.newest
+    if before is None or now is None or now.source_ids != before.source_ids:
+        return
+    for number, (had, has) in enumerate(zip(before.offsets, now.offsets, strict=False)):
+        if not isinstance(had, KafkaOffset) or not isinstance(has, KafkaOffset):
+            continue
+        back = _lower_partitions(had, has)
+        if back:
+            yield Finding(
+                rule="offsets-moved-back",
+                severity=Severity.WARNING,
+                file=f"{OFFSETS}/{now.batch}",
+                evidence=f"source {number}: {', '.join(back[:SHOWN])}{' …' if len(back) > SHOWN else ''}",
+                meaning="records were read twice, or the topic was made anew under the same name",
+                repair="see whether the topic was recreated, whether `failOnDataLoss` is false, and whether the query shares"
+                " its `kafka.group.id`",
+            )
+
+
+def odd_batch_names(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """`00004` counts as batch 4. [P9]"""
+    for log, listing in ((OFFSETS, facts.offsets_log), (COMMITS, facts.commits_log)):
+        if listing.odd:
+            shown = ", ".join(repr(name) for name in listing.odd[:SHOWN])
+            yield Finding(
+                rule="odd-batch-names",
+                severity=Severity.WARNING,
+                file=log,
+                evidence=f"{shown}{' …' if len(listing.odd) > SHOWN else ''}",
+                meaning="Spark counts these names as batches and never writes them: somebody else did",
+                repair="move them out of the folder while the query stands still",
+            )
+
+
+def leftovers(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """Files that Spark passes over. [P9]"""
+    for log, listing in ((OFFSETS, facts.offsets_log), (COMMITS, facts.commits_log)):
+        count = listing.temporaries.count + listing.foreign.count
+        if count:
+            shown = ", ".join(repr(name) for name in (*listing.foreign.first, *listing.temporaries.first)[:SHOWN])
+            yield Finding(
+                rule="leftovers",
+                severity=Severity.NOTE,
+                file=log,
+                evidence=f"{count} files that are no batch: {shown}{' …' if count > SHOWN else ''}",
+                meaning="left by a crash, a backup or a person; Spark never reads them",
+            )
+
+
+def holes_in_history(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """Missing entries where no start looks. [P5, P6] A log that begins above 0 was purged, which is normal."""
+    for log, listing, seen_from in (
+        (OFFSETS, facts.offsets_log, facts.last_offset - 1),
+        (COMMITS, facts.commits_log, facts.last_commit),
+    ):
+        holes = _below(listing, seen_from)
+        if holes and facts.has_previous_offset:
+            yield Finding(
+                rule="holes-in-history",
+                severity=Severity.NOTE,
+                file=log,
+                evidence=f"without {', '.join(_span(hole) for hole in holes[:SHOWN])}{' …' if len(holes) > SHOWN else ''}",
+                meaning="a start never looks there; going back to those batches is impossible",
+            )
+
+
+def unfinished_control_batch(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The newest entry belongs to an offline operation, such as a repartition of the state (4.2 on)."""
+    if facts.newest is None or not facts.newest.header.has_control_batch or not facts.has_pending_batch:
+        return
+    yield Finding(
+        rule="unfinished-control-batch",
+        severity=Severity.CRITICAL,
+        file=f"{OFFSETS}/{facts.newest.batch}",
+        evidence=f"batch {facts.newest.batch} is a control batch without a commit",
+        meaning="an operation on the state was cut off: a start fails with STREAMING_UNFINISHED_REPARTITION_DETECTED",
+        repair="run the operation again to its end",
+        not_when="do not delete the entry: half of the state may have moved",
+    )
+
+
+SHOWN = 5
+
+
+def _doubt(expected: Expectations) -> str:
+    if expected.is_sink_idempotent is None:
+        return "; a sink that does not know batches by id has its rows twice then"
+    return (
+        "" if expected.is_sink_idempotent else "; the sink is said not to recognise that, and has its rows twice then"
+    )
+
+
+def _pairs(facts: CheckpointFacts) -> Iterator[tuple[str, str | None, str | None]]:
+    before, now = facts.previous, facts.newest
+    if before is None or now is None:
+        return
+    had = dict(zip(before.source_ids or map(str, range(len(before.sources))), before.sources, strict=False))
+    for name, text in zip(now.source_ids or map(str, range(len(now.sources))), now.sources, strict=False):
+        yield name, had.get(name), text
+
+
+def _lower_partitions(had: KafkaOffset, has: KafkaOffset) -> list[str]:
+    now = {(place.topic, place.partition): place.next_offset for place in has.positions}
+    found = []
+    for place in had.positions:
+        later = now.get((place.topic, place.partition))
+        if later is None or later < place.next_offset:
+            became = "gone" if later is None else later
+            found.append(f"{place.topic!r} partition {place.partition}: {place.next_offset} → {became}")
+    return found
+
+
+def _below(listing: LogListing, limit: int) -> tuple[range, ...]:
+    return tuple(hole for hole in listing.holes() if hole.start < limit)
+
+
+def _span(batches: range) -> str:
+    last = batches.stop - 1
+    return f"batch {batches.start}" if last == batches.start else f"batches {batches.start} to {last}"
+
+
+def _named(log: str, batches: list[int]) -> str:
+    names = ", ".join(f"{log}/{batch}" for batch in batches[:SHOWN])
+    return f"{names} …" if len(batches) > SHOWN else names

@@ -1,0 +1,43 @@
+"""Findings and what they come to."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Severity(IntEnum):
+    """How bad a finding is; a higher one is worse."""
+
+    NOTE = 0
+    """Worth knowing, nothing to do: it does not count."""
+    WARNING = 1
+    UNKNOWN = 2
+    """What decides could not be read."""
+    CRITICAL = 3
+
+    def __str__(self) -> str:
+        """As reports and JSON spell it."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing about a checkpoint that is not as it should be, or that a person may wonder about."""
+
+    rule: str
+    """Id of the rule: `unreadable-last-commit`."""
+    severity: Severity
+    file: str
+    """Relative to the checkpoint; empty where it is about the whole."""
+    evidence: str
+    """What was seen, in numbers and names. May quote hostile text, shortened and printable."""
+    meaning: str
+    repair: str = ""
+    """The exact steps, for a stopped query and a checkpoint that was copied first; empty where nothing is to do."""
+    not_when: str = ""
+    """When that repair would do harm."""
+
+
+def worst_of(findings: Iterable[Finding]) -> Severity:
+    """The verdict; NOTE where all is well."""
+    return max((finding.severity for finding in findings), default=Severity.NOTE)

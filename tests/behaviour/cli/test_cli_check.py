@@ -1,0 +1,126 @@
+"""`streamops check`: any folder, without settings, without Spark."""
+
+import json
+
+import pytest
+
+from streamops.cli.main import main
+from support.base_checkpoint import BASE_ID, entry, files, without
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    """Writes files as a checkpoint and gives its folder."""
+
+    def write(found):
+        for name, content in found.items():
+            path = tmp_path / "orders" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return str(tmp_path / "orders")
+
+    return write
+
+
+def report(capsys, *arguments):
+    """Exit code and report as JSON."""
+    code = main(["check", *arguments, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_healthy_checkpoint_is_told_in_three_lines(checkpoint, capsys):
+    code = main(["check", checkpoint(files())])
+
+    first, plan, standing = capsys.readouterr().out.splitlines()
+    assert code == 0
+    assert first.startswith("ok  file:///")
+    assert plan == "A start with Spark 4.2 is safe: batch 4 is committed: batch 5 is planned next."
+    assert standing.startswith(
+        f"query {BASE_ID}, offsets to batch 4 (planned 2026-03-01 12:00:00 UTC), commits to batch 4"
+    )
+
+
+def test_a_damaged_one_is_told_verdict_first_with_the_way_out(checkpoint, capsys):
+    code = main(["check", checkpoint(files(commits_4=b""))])
+
+    out = capsys.readouterr().out
+    assert code == 4
+    assert out.startswith("critical  file:///")
+    assert "is futile" in out
+    assert "Spark will say: Incomplete log file in the offset commit log" in out
+    assert "critical  unreadable-last-commit  commits/4" in out
+    assert "repair: delete commits/4" in out
+
+
+def test_the_report_as_json(checkpoint, capsys):
+    folder = checkpoint(files(commits_4=None))
+
+    code, document = report(capsys, folder)
+
+    assert code == 0
+    assert document["checkpoint"] == f"file://{folder}"
+    assert document["verdict"] == "ok"
+    assert document["restart"]["safety"] == "safe-if-idempotent"
+    assert document["restart"]["reruns"] == [4]
+    assert document["restart"]["ranges"] == [{"start": '{"logOffset":3}', "end": '{"logOffset":4}'}]
+    assert document["facts"]["last_offset"] == 4
+    assert document["facts"]["last_commit"] == 3
+    assert document["facts"]["query_id"] == BASE_ID
+    assert [finding["rule"] for finding in document["findings"]] == ["pending-batch"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "verdict", "code"),
+    [
+        pytest.param(
+            {"commits_4": None}, ["--sink-idempotent", "yes"], "ok", 0, id="in flight, and the sink recognises it"
+        ),
+        pytest.param({"commits_4": None}, ["--sink-idempotent", "no"], "warning", 3, id="in flight, and it does not"),
+        pytest.param({"offsets_4": None}, [], "critical", 4, id="commits ahead"),
+        pytest.param({"commits_4": b"v2\n{}"}, ["--spark-version", "3.5.6"], "critical", 4, id="too new for 3.5"),
+        pytest.param({"commits_4": b"v2\n{}"}, ["--spark-version", "4.2.0"], "ok", 0, id="and not for 4.2"),
+        pytest.param(without("offsets", "commits") | {"metadata": None}, [], "unknown", 4, id="an empty folder"),
+    ],
+)
+def test_the_exit_code_is_the_verdict(checkpoint, capsys, changes, options, verdict, code):
+    found, document = report(capsys, checkpoint(files(**changes)) if files(**changes) else "nowhere", *options)
+
+    assert (found, document["verdict"]) == (code, verdict)
+
+
+def test_a_wrong_address_is_no_healthy_checkpoint(tmp_path, capsys):
+    code, document = report(capsys, str(tmp_path / "nowhere"))
+
+    assert (code, document["verdict"]) == (4, "unknown")
+    assert [finding["rule"] for finding in document["findings"]] == ["no-checkpoint"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        pytest.param([], "which checkpoint", id="none named"),
+        pytest.param(["x", "--spark-version", "2.4"], "known are 3.5", id="a Spark that nobody has measured"),
+        pytest.param(["--explain", "nonsense"], "no rule 'nonsense'", id="no such rule"),
+    ],
+)
+def test_wrong_use_is_told(arguments, words, capsys):
+    assert main(["check", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_rule_explains_itself(capsys):
+    assert main(["check", "--explain", "commits-ahead"]) == 0
+    assert capsys.readouterr().out.startswith("commits-ahead: A commit without its offset entry.")
+
+
+def test_hostile_names_and_contents_never_reach_the_terminal(checkpoint, capsys):
+    escape = "\x1b]0;owned\x07"
+    hostile = files(commits_4=b"v1\n" + escape.encode(), offsets_4=entry(4, source=f'{{"{escape}":1}}'))
+
+    main(["check", checkpoint(hostile | {f"offsets/{escape}": b"x", "offsets/a\nok  fine": b"x"})])
+    main(["check", checkpoint(hostile), "--json"])
+
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\x07" not in out
+    assert "\nok  fine" not in out

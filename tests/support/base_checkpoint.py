@@ -1,0 +1,39 @@
+"""The checkpoint that the damage matrix begins with: batches 0 to 4 of a file source are committed."""
+
+import json
+
+from streamops.storage import join
+from streamops.storage.memory import MemoryStorage
+
+ADDRESS = "file:///checkpoints/base"
+BASE_ID = "11111111-2222-3333-4444-555555555555"
+HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1772366400000,"conf":{}}'
+
+
+def entry(batch, *, source=None, header=HEADER, version="v1"):
+    """An entry of the offset log."""
+    own = json.dumps({"logOffset": batch}, separators=(",", ":"))
+    return f"{version}\n{header}\n{source or own}".encode()
+
+
+def files(**changed):
+    """Its files by name; `offsets_4=None` removes one, bytes replace it."""
+    found = {"metadata": json.dumps({"id": BASE_ID}).encode()}
+    found |= {f"offsets/{batch}": entry(batch) for batch in range(5)}
+    found |= {f"commits/{batch}": b'v1\n{"nextBatchWatermarkMs":0}' for batch in range(5)}
+    for name, content in changed.items():
+        found[name.replace("_", "/", 1)] = content
+    return {name: content for name, content in found.items() if content is not None}
+
+
+def without(*logs):
+    """Changes that remove all entries of a log."""
+    return {f"{log}_{batch}": None for log in logs for batch in range(5)}
+
+
+def stored(found):
+    """A storage that holds these files."""
+    storage = MemoryStorage()
+    for name, content in found.items():
+        storage.write(join(ADDRESS, name), content)
+    return storage

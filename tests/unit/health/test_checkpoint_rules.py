@@ -1,0 +1,233 @@
+"""What is told of a damaged checkpoint, row by row of the damage matrix, and of the healthy shapes that stay quiet."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from streamops.checkpoint import read_checkpoint
+from streamops.health.checkpoint import Expectations, judge_logs
+from streamops.health.checkpoint.judge import LOG_RULES, explanations
+from streamops.health.verdict import Severity, worst_of
+from support.base_checkpoint import ADDRESS, HEADER, entry, files, stored, without
+
+NOTE, WARNING, UNKNOWN, CRITICAL = Severity.NOTE, Severity.WARNING, Severity.UNKNOWN, Severity.CRITICAL
+UUID = "01234567-89ab-cdef-0123-456789abcdef"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A checkpoint, and the rules that speak."""
+
+    because: str
+    files: dict = field(hash=False)
+    verdict: Severity
+    rules: tuple = ()
+    idempotent: bool | None = None
+    tracks_async: bool | None = None
+    offset_formats: tuple = ("v1", "v2")
+    commit_formats: tuple = ("v1", "v2", "v3")
+
+
+def control_entry(batch):
+    header = HEADER[:-1] + ',"controlBatchInfo":{"operationType":"repartition"}}'
+    return entry(batch, header=header)
+
+
+def kafka_entry(batch, text):
+    return entry(batch, source=text)
+
+
+ASYNC = files(**{f"{log}_{batch}": None for log in ("offsets", "commits") for batch in (1, 2, 3)})
+
+QUIET = [
+    Row(because="P0: nothing is wrong", files=files(), verdict=NOTE),
+    Row(because="P1: a batch is in flight", files=files(commits_4=None), verdict=NOTE, rules=("pending-batch",)),
+    Row(
+        because="the first batch is in flight",
+        files={name: content for name, content in files(**without("commits")).items() if name[-1] not in "1234"},
+        verdict=NOTE,
+        rules=("pending-batch",),
+    ),
+    Row(because="P5: a hole far below", files=files(offsets_1=None), verdict=NOTE, rules=("holes-in-history",)),
+    Row(because="P6: a commit far below", files=files(commits_1=None), verdict=NOTE, rules=("holes-in-history",)),
+    Row(
+        because="a log that was purged begins above 0",
+        files=files(**{f"{log}_{batch}": None for log in ("offsets", "commits") for batch in (0, 1)}),
+        verdict=NOTE,
+    ),
+    Row(because="P7e: an old entry is empty", files=files(offsets_1=b"", commits_1=b""), verdict=NOTE),
+    Row(because="P8g: a newline at the end", files=files(offsets_4=entry(4) + b"\n"), verdict=NOTE),
+    Row(because="P8k: a commit without its second line", files=files(commits_4=b"v1"), verdict=NOTE),
+    Row(
+        because="P9: leftovers of a crash and of an editor",
+        files=files() | {f"offsets/.5.{UUID}.tmp": b"x", "offsets/4.bak": b"x", "commits/foo": b"x"},
+        verdict=NOTE,
+        rules=("leftovers", "leftovers"),
+    ),
+    Row(because="checksums of the local file system", files=files() | {"offsets/.4.crc": b"x"}, verdict=NOTE),
+    Row(because="async progress, as declared", files=ASYNC, verdict=NOTE, tracks_async=True),
+    Row(
+        because="metadata alone: an availableNow run without input",
+        files=files(**without("offsets", "commits")),
+        verdict=NOTE,
+    ),
+]
+
+LOUD = [
+    Row(because="an empty folder", files={}, verdict=UNKNOWN, rules=("no-checkpoint",)),
+    Row(
+        because="P1 with a sink that does not recognise it",
+        files=files(commits_4=None),
+        verdict=WARNING,
+        rules=("pending-batch",),
+        idempotent=False,
+    ),
+    Row(because="P2", files=files(offsets_4=None), verdict=CRITICAL, rules=("commits-ahead",)),
+    Row(
+        because="P4",
+        files=files(offsets_3=None),
+        verdict=CRITICAL,
+        rules=("missing-previous-offsets",),
+    ),
+    Row(
+        because="P4b",
+        files=files(offsets_3=None, commits_4=None),
+        verdict=CRITICAL,
+        rules=("missing-previous-offsets", "pending-batch"),
+    ),
+    Row(
+        because="P6c",
+        files=files(commits_3=None, commits_4=None),
+        verdict=WARNING,
+        rules=("commits-missing-below-newest", "pending-batch"),
+    ),
+    Row(because="P7a", files=files(offsets_4=b""), verdict=CRITICAL, rules=("unreadable-newest-offsets",)),
+    Row(
+        because="P7b",
+        files=files(offsets_4=b"", commits_4=None),
+        verdict=CRITICAL,
+        rules=("unreadable-newest-offsets", "pending-batch"),
+    ),
+    Row(because="P7c", files=files(commits_4=b""), verdict=CRITICAL, rules=("unreadable-last-commit",)),
+    Row(because="P7d", files=files(offsets_3=b""), verdict=CRITICAL, rules=("unreadable-previous-offsets",)),
+    Row(
+        because="P8a",
+        files=files(offsets_4=entry(4, header="{")),
+        verdict=CRITICAL,
+        rules=("unreadable-newest-offsets",),
+    ),
+    Row(because="P8b", files=files(offsets_4=b"v1"), verdict=CRITICAL, rules=("unreadable-newest-offsets",)),
+    Row(
+        because="P8d",
+        files=files(offsets_4=entry(4, source='{"l')),
+        verdict=CRITICAL,
+        rules=("unreadable-newest-offsets",),
+    ),
+    Row(because="P8i", files=files(offsets_4=entry(4, source="-")), verdict=CRITICAL, rules=("source-offset-lost",)),
+    Row(because="P8j", files=files(commits_4=b"v1\n{"), verdict=CRITICAL, rules=("unreadable-last-commit",)),
+    Row(
+        because="P9: a name that counts",
+        files=files() | {"offsets/00003": b"x"},
+        verdict=WARNING,
+        rules=("odd-batch-names",),
+    ),
+    Row(because="P10", files=files(commits_40=b"v1"), verdict=CRITICAL, rules=("commits-ahead", "holes-in-history")),
+    Row(because="P11a", files=files(metadata=None), verdict=CRITICAL, rules=("missing-metadata",)),
+    Row(because="P11b", files=files(metadata=b""), verdict=CRITICAL, rules=("unreadable-metadata",)),
+    Row(because="P11d", files=files(metadata=b'{"id":"hello"}'), verdict=CRITICAL, rules=("unreadable-metadata",)),
+    Row(
+        because="P11e",
+        files=files(metadata=None, **without("offsets")),
+        verdict=CRITICAL,
+        rules=("missing-metadata", "missing-offsets"),
+    ),
+    Row(because="P15a", files=files(offsets_4=entry(4, version="v99")), verdict=CRITICAL, rules=("newer-format",)),
+    Row(
+        because="P15b",
+        files=files(offsets_4=entry(4, version="vX")),
+        verdict=CRITICAL,
+        rules=("unreadable-newest-offsets",),
+    ),
+    Row(
+        because="P15c",
+        files=files(offsets_4=entry(4, version="v2")),
+        verdict=CRITICAL,
+        rules=("offsets-without-source-ids",),
+    ),
+    Row(
+        because="P15d on 3.5",
+        files=files(commits_4=b"v2\n{}"),
+        verdict=CRITICAL,
+        rules=("newer-format",),
+        commit_formats=("v1",),
+    ),
+    Row(because="P16a", files=files(**without("commits")), verdict=WARNING, rules=("missing-commits", "pending-batch")),
+    Row(because="P16b", files=files(**without("offsets")), verdict=CRITICAL, rules=("missing-offsets",)),
+    Row(because="async progress, undeclared", files=ASYNC, verdict=WARNING, rules=("async-progress-holes",)),
+    Row(
+        because="async progress, switched off",
+        files=ASYNC,
+        verdict=CRITICAL,
+        rules=("missing-previous-offsets",),
+        tracks_async=False,
+    ),
+    Row(
+        because="a partition stands lower than before, another is gone",
+        files=files(offsets_3=kafka_entry(3, '{"t":{"0":900,"1":880}}'), offsets_4=kafka_entry(4, '{"t":{"0":5}}')),
+        verdict=WARNING,
+        rules=("offsets-moved-back",),
+    ),
+    Row(
+        because="a repartition was cut off",
+        files=files(commits_4=None, offsets_4=control_entry(4)),
+        verdict=CRITICAL,
+        rules=("unfinished-control-batch", "pending-batch"),
+    ),
+]
+
+
+def findings_of(row):
+    expected = Expectations(
+        offset_formats=row.offset_formats,
+        commit_formats=row.commit_formats,
+        is_sink_idempotent=row.idempotent,
+        tracks_progress_async=row.tracks_async,
+    )
+    return judge_logs(read_checkpoint(stored(row.files), ADDRESS), expected)
+
+
+@pytest.mark.parametrize("row", [*QUIET, *LOUD], ids=lambda row: row.because)
+def test_a_damage_is_told_by_its_rules_and_by_no_others(row):
+    findings = findings_of(row)
+
+    assert tuple(finding.rule for finding in findings) == row.rules
+    assert worst_of(findings) is row.verdict
+
+
+@pytest.mark.parametrize("row", LOUD, ids=lambda row: row.because)
+def test_whatever_counts_says_what_it_saw_and_what_to_do(row):
+    for finding in findings_of(row):
+        if finding.severity > NOTE:
+            assert finding.evidence
+            assert finding.meaning
+            assert finding.repair
+        assert finding.evidence.isprintable()
+
+
+def test_each_rule_speaks_in_some_row_and_can_be_explained():
+    spoken = {finding.rule for row in [*QUIET, *LOUD] for finding in findings_of(row)}
+
+    assert spoken == set(explanations())
+    assert len(explanations()) == len(LOG_RULES)
+    assert all(explanations().values())
+
+
+def test_the_way_out_of_a_hole_never_leaves_commits_ahead_of_offsets():
+    """SPARK-38033: dropping the newest entry is right only where neither batch is committed."""
+    (kept,) = findings_of(Row(because="", files=files(offsets_3=None), verdict=CRITICAL))
+    dropped = findings_of(
+        Row(because="", files=files(offsets_3=None, commits_3=None, commits_4=None), verdict=CRITICAL)
+    )[0]
+
+    assert "write offsets/3 anew" in kept.repair
+    assert "move offsets/4 aside" in dropped.repair
