@@ -7,7 +7,7 @@ FAST_TESTS := $(wildcard tests/unit tests/behaviour tests/test_*.py)
 SLOW_TESTS := $(wildcard tests/airflow tests/spark tests/e2e)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test demo chaos chaos-model chaos-stock chaos-airflow lint types layers check lock sandbox-up sandbox-down clean
+.PHONY: help setup test conformance demo chaos chaos-model chaos-stock chaos-airflow lint types layers check lock sandbox-up sandbox-down clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,9 @@ setup: ## put Python packages, jars and tools in place (minutes once, then under
 
 test: setup ## run all tests in one pytest run, the fast ones first (PYTEST_ARGS="-k name" narrows it)
 	$(PYTHON) -m pytest $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
+
+conformance: setup ## foretell starts on damaged checkpoints, start the pinned Spark on them, compare (.sandbox/conformance.json)
+	STREAMOPS_CONFORMANCE=.sandbox/conformance.json $(PYTHON) -m pytest -q tests/spark/test_conformance.py
 
 demo: setup ## show a stream killed and brought back, with real Spark, Kafka and Airflow (DEMO_EXIT=1 ends by itself)
 	$(PYTHON) -m streamops.sandbox.demo

@@ -1,0 +1,217 @@
+"""The damage matrix: what is broken in a checkpoint of five committed batches, and what each Spark then does.
+
+A damage is a list of edits of files by name, so that it can be done to a checkpoint in memory and to one that a real Spark
+has just written. Codes (P0 …) name the rows; expectations are what real runs of that version showed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from streamops.restart.engines import ENGINES
+
+Files = dict[str, bytes]
+Edit = Callable[[Files], None]
+
+CONCURRENT = "CONCURRENT_STREAM_LOG_UPDATE"
+ALL = tuple(ENGINES)
+OLD, NEW = ("3.5", "4.0", "4.1"), ("4.2", "4.3")
+UUID = "01234567-89ab-cdef-0123-456789abcdef"
+
+
+def gone(*names: str) -> Edit:
+    """Files that are deleted."""
+
+    def edit(files: Files) -> None:
+        for name in names:
+            del files[name]
+
+    return edit
+
+
+def emptied(*logs: str) -> Edit:
+    """All entries of logs that are deleted."""
+
+    def edit(files: Files) -> None:
+        for name in [name for name in files if name.split("/")[0] in logs]:
+            del files[name]
+
+    return edit
+
+
+def put(name: str, content: bytes) -> Edit:
+    """A file that is replaced or added."""
+
+    def edit(files: Files) -> None:
+        files[name] = content
+
+    return edit
+
+
+def line(name: str, number: int, change: Callable[[str], str]) -> Edit:
+    """One line of a file, counted from 1, that is rewritten."""
+
+    def edit(files: Files) -> None:
+        lines = files[name].decode().split("\n")
+        lines[number - 1] = change(lines[number - 1])
+        files[name] = "\n".join(lines).encode()
+
+    return edit
+
+
+def only_lines(name: str, count: int) -> Edit:
+    """A file that ends after some lines."""
+
+    def edit(files: Files) -> None:
+        files[name] = b"\n".join(files[name].split(b"\n")[:count])
+
+    return edit
+
+
+def half(text: str) -> str:
+    """As a write that was cut off leaves it."""
+    return text[: len(text) // 2]
+
+
+def instead(text: str) -> Callable[[str], str]:
+    """Whatever was there."""
+    return lambda _: text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One damage and what it leads to."""
+
+    code: str
+    damage: tuple[Edit, ...] = ()
+    runs: int | None
+    """The first batch that runs; None where none does."""
+    reruns: tuple[int, ...] = ()
+    error: str = ""
+    repeats: bool = False
+    new_id: bool = False
+    engines: tuple[str, ...] = ALL
+
+    def applied(self, files: Files) -> Files:
+        """A copy of the files, damaged."""
+        damaged = dict(files)
+        for edit in self.damage:
+            edit(damaged)
+        return damaged
+
+
+ROWS = (
+    Row(code="P0", runs=5),
+    Row(code="P1", damage=(gone("commits/4"),), runs=4, reruns=(4,)),
+    Row(code="P2", damage=(gone("offsets/4"),), runs=3, reruns=(3,), error=CONCURRENT),
+    Row(code="P3", damage=(gone("offsets/4", "commits/4"),), runs=4),
+    Row(code="P4", damage=(gone("offsets/3"),), runs=None, error="batch 3 doesn't exist"),
+    Row(code="P4b", damage=(gone("offsets/3", "commits/4"),), runs=None, error="batch 3 doesn't exist", engines=OLD),
+    Row(
+        code="P4b",
+        damage=(gone("offsets/3", "commits/4"),),
+        runs=None,
+        error="Previous batch 3 not found in offset log",
+        engines=NEW,
+    ),
+    Row(code="P5", damage=(gone("offsets/1"),), runs=5),
+    Row(code="P6", damage=(gone("commits/1", "commits/3"),), runs=5),
+    Row(code="P6c", damage=(gone("commits/3", "commits/4"),), runs=4, reruns=(4,)),
+    Row(code="P7a", damage=(put("offsets/4", b""),), runs=None, error="Incomplete log file"),
+    Row(code="P7b", damage=(put("offsets/4", b""), gone("commits/4")), runs=None, error="Incomplete log file"),
+    Row(code="P7c", damage=(put("commits/4", b""),), runs=None, error="Incomplete log file in the offset commit log"),
+    Row(code="P7d", damage=(put("offsets/3", b""),), runs=None, error="Incomplete log file"),
+    Row(code="P7e", damage=(put("offsets/1", b""), put("commits/1", b"")), runs=5),
+    Row(code="P8a", damage=(line("offsets/4", 2, half),), runs=None, error="end-of-input"),
+    Row(code="P8b", damage=(only_lines("offsets/4", 1),), runs=None, error="next on empty iterator"),
+    Row(
+        code="P8c",
+        damage=(only_lines("offsets/4", 2),),
+        runs=None,
+        error="There are [0] sources in the checkpoint offsets",
+    ),
+    Row(code="P8d", damage=(line("offsets/4", 3, half),), runs=None, error="end-of-input"),
+    Row(
+        code="P8f",
+        damage=(line("offsets/4", 2, instead("")),),
+        runs=None,
+        error="WatermarkTracker.currentWatermark()",
+    ),
+    Row(code="P8g", damage=(line("offsets/4", 3, lambda text: f"{text}\n"),), runs=5),
+    Row(code="P8i", damage=(line("offsets/4", 3, instead("-")),), runs=5, repeats=True),
+    Row(code="P8j", damage=(line("commits/4", 2, half),), runs=None, error="end-of-input"),
+    Row(code="P8k", damage=(only_lines("commits/4", 1),), runs=5),
+    Row(code="P8l", damage=(line("commits/4", 2, instead("{}")),), runs=5),
+    Row(
+        code="P9",
+        damage=tuple(
+            put(f"offsets/{name}", b"x") for name in (f".5.{UUID}.tmp", "5.tmp", "4.bak", "foo", "_x", "00003")
+        ),
+        runs=5,
+    ),
+    Row(code="P10", damage=(put("commits/40", b"v1\n{}"),), runs=4, reruns=(4,), error=CONCURRENT),
+    Row(code="P11a", damage=(gone("metadata"),), runs=5, new_id=True, engines=OLD),
+    Row(
+        code="P11a",
+        damage=(gone("metadata"),),
+        runs=None,
+        error="STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+        engines=NEW,
+    ),
+    Row(code="P11b", damage=(put("metadata", b""),), runs=None, error="end-of-input"),
+    Row(code="P11c", damage=(line("metadata", 1, half),), runs=None, error="end-of-input"),
+    Row(code="P11d", damage=(put("metadata", b'{"id":"hello"}'),), runs=None, error="Invalid UUID string"),
+    Row(
+        code="P11e",
+        damage=(gone("metadata"), emptied("offsets")),
+        runs=0,
+        reruns=(0,),
+        error=CONCURRENT,
+        repeats=True,
+        engines=("3.5", "4.0"),
+    ),
+    Row(
+        code="P11e",
+        damage=(gone("metadata"), emptied("offsets")),
+        runs=None,
+        error="STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
+        engines=("4.1",),
+    ),
+    Row(
+        code="P11e",
+        damage=(gone("metadata"), emptied("offsets")),
+        runs=None,
+        error="STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+        engines=NEW,
+    ),
+    Row(code="P15a", damage=(line("offsets/4", 1, instead("v99")),), runs=None, error="supported log version"),
+    Row(code="P15b", damage=(line("offsets/4", 1, instead("vX")),), runs=None, error="malformed"),
+    Row(
+        code="P15c",
+        damage=(line("offsets/4", 1, instead("v2")),),
+        runs=None,
+        error="supported log version",
+        engines=OLD,
+    ),
+    Row(code="P15c", damage=(line("offsets/4", 1, instead("v2")),), runs=5, repeats=True, engines=NEW),
+    Row(code="P15d", damage=(put("commits/4", b"v2\n{}"),), runs=None, error="supported log version", engines=("3.5",)),
+    Row(code="P15d", damage=(put("commits/4", b"v2\n{}"),), runs=5, engines=NEW),
+    Row(code="P16a", damage=(emptied("commits"),), runs=4, reruns=(4,)),
+    Row(
+        code="P16b",
+        damage=(emptied("offsets"),),
+        runs=0,
+        reruns=(0,),
+        error=CONCURRENT,
+        repeats=True,
+        engines=("3.5", "4.0"),
+    ),
+    Row(
+        code="P16b",
+        damage=(emptied("offsets"),),
+        runs=None,
+        error="STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
+        engines=("4.1",),
+    ),
+    Row(code="P16b", damage=(emptied("offsets"),), runs=None, error="assertion failed", engines=NEW),
+    Row(code="P16c", damage=(emptied("offsets", "commits"),), runs=0),
+)
