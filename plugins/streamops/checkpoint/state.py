@@ -1,0 +1,272 @@
+"""Whether every state store of a checkpoint can be loaded at one version, told from names alone.
+
+Layout of StateStoreId, 3.5 to 4.3: `state/<operator>/<partition>/`, and below it one more folder for each store that is
+not called `default`. Each folder is listed once at most and only one small file is read for each operator, so a thousand
+partitions cost a thousand listings.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from streamops.checkpoint.layout import batch_id
+from streamops.checkpoint.state_files import Missing, Provider, StoreFiles, store_files
+from streamops.checkpoint.state_metadata import OperatorMetadata, parse_operator_metadata
+from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError
+from streamops.storage import ReadableStorage, join
+
+STATE = "state"
+DEFAULT_STORE = "default"
+JOIN_STORES = (
+    "left-keyToNumValues",
+    "left-keyWithIndexToValue",
+    "right-keyToNumValues",
+    "right-keyWithIndexToValue",
+)
+"""The stores of a stream-stream join without column families, in the order of the unique ids in the commit log."""
+SHOWN_UNLOADABLE = 20
+METADATA_LIMIT = 256 * 1024
+
+UniqueIds = Mapping[int, Sequence[Sequence[str]]]
+"""`stateUniqueIds` of a commit of v2: for each operator, by partition, the id of each of its stores."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnloadableStore:
+    """A store that the version can't be loaded from."""
+
+    operator: int
+    partition: int
+    store: str
+    missing: Missing
+    left_as_temporary: tuple[str, ...] = ()
+    """Those of the missing files that lie there under a temporary name: perhaps the only copies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorFacts:
+    """One stateful operator."""
+
+    operator: int
+    name: str = ""
+    """Empty where no metadata tells (3.5 has none)."""
+    stores: tuple[str, ...] = ()
+    provider: Provider = Provider.UNKNOWN
+    partitions_expected: int | None = None
+    """None where neither the metadata nor the caller knows."""
+    partitions_present: int = 0
+    """Of those expected."""
+    partitions_beyond: int = 0
+    """Folders of partitions that the operator does not have; not looked into."""
+    has_only_first_partition: bool = False
+    """Partition 0 and no other: taken for an operator without keys. If it has keys, the others were lost."""
+    has_unique_ids: bool = False
+    """Whether files of checkpoint format v2 lie here."""
+    foreign: int = 0
+    metadata_problem: str = ""
+    """Why the metadata could not be read. Spark writes it anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateFacts:
+    """All state of a checkpoint as far as one version is concerned."""
+
+    version: int
+    operators: tuple[OperatorFacts, ...] = ()
+    stores_checked: int = 0
+    unloadable: tuple[UnloadableStore, ...] = ()
+    """The first SHOWN_UNLOADABLE, by operator, partition and store."""
+    unloadable_total: int = 0
+    foreign: int = 0
+    """Names below `state/` that are no operator."""
+
+
+def read_state(
+    storage: ReadableStorage,
+    checkpoint: str,
+    *,
+    version: int,
+    partitions_hint: int | None = None,
+    unique_ids: UniqueIds | None = None,
+) -> StateFacts:
+    """The state that a start at `version` loads: the id of the batch to run.
+
+    Expected are as many partitions as the commit has unique ids for, else what the operator's metadata tell, else
+    `partitions_hint`, the shuffle partitions of the offset entry, else those that are there. Without the ids of a commit
+    of v2, files of that format do not count. Raises StorageError when a folder can't be asked.
+    """
+    names = storage.list(join(checkpoint, STATE))
+    listed = _numbers(names)
+    ids = unique_ids or {}
+    survey = _Survey(version)
+    for operator in sorted({*listed, *ids}):
+        read = _OperatorReader(storage, join(checkpoint, STATE), operator, ids.get(operator, ()), partitions_hint)
+        survey.add(read)
+    return survey.facts(foreign=len(names) - len(listed))
+
+
+class _OperatorReader:
+    """The folders of one operator, each listed once."""
+
+    def __init__(
+        self,
+        storage: ReadableStorage,
+        state: str,
+        operator: int,
+        ids: Sequence[Sequence[str]],
+        partitions_hint: int | None,
+    ) -> None:
+        self._storage = storage
+        self._folder = join(state, str(operator))
+        self._ids = ids
+        self.operator = operator
+        self.metadata_problem = ""
+        names = storage.list(self._folder)
+        self._metadata = self._read_metadata() if "_metadata" in names else None
+        listed = _numbers(names)
+        self.has_only_first = listed == {0}
+        self.expected = self._expected_partitions(partitions_hint)
+        self.present = sorted(number for number in listed if self.expected is None or number < self.expected)
+        self.beyond = len(listed) - len(self.present)
+        self.foreign = sum(name not in ("_metadata", "_stateSchema") for name in names) - len(listed)
+        self.files = self._read_files()
+        self.stores = self._stores()
+        votes = Counter(files.provider for files in self.files.values())
+        votes.pop(Provider.UNKNOWN, None)
+        self.provider = votes.most_common(1)[0][0] if votes else Provider.UNKNOWN
+
+    def facts(self) -> OperatorFacts:
+        """What is known of the operator itself."""
+        return OperatorFacts(
+            operator=self.operator,
+            name=self._metadata.name if self._metadata else "",
+            stores=self.stores,
+            provider=self.provider,
+            partitions_expected=self.expected,
+            partitions_present=len(self.present),
+            partitions_beyond=self.beyond,
+            has_only_first_partition=self.has_only_first,
+            has_unique_ids=any(files.has_unique_ids for files in self.files.values()),
+            foreign=self.foreign + sum(files.foreign for files in self.files.values()),
+            metadata_problem=self.metadata_problem,
+        )
+
+    def check(self, partition: int, version: int) -> Iterator[UnloadableStore]:
+        """The stores of a partition that the version can't be loaded from."""
+        for index, store in enumerate(self.stores):
+            files = self.files.get((partition, store), StoreFiles())
+            missing = files.loadable(version, self._unique_id(partition, index), provider=self.provider)
+            if missing:
+                yield UnloadableStore(
+                    operator=self.operator,
+                    partition=partition,
+                    store=store,
+                    missing=missing,
+                    left_as_temporary=tuple(name for name in missing.names if name in files.temporary_of),
+                )
+
+    def _expected_partitions(self, hint: int | None) -> int | None:
+        """The unique ids count what ran. Metadata and hint only repeat the conf: without keys, an aggregation or a limit
+        runs in partition 0 alone (StateStoreSaveExec and StreamingGlobalLimitExec ask for AllTuples, 3.5 to 4.3).
+        """
+        if self._ids:
+            return len(self._ids)
+        if self.has_only_first:
+            return 1
+        return (self._metadata.partitions if self._metadata else 0) or hint
+
+    def _unique_id(self, partition: int, index: int) -> str:
+        of_partition = self._ids[partition] if partition < len(self._ids) else ()
+        return of_partition[index] if index < len(of_partition) else ""
+
+    def _read_metadata(self) -> OperatorMetadata | None:
+        """Version 1 has one fixed file; transformWithState (4.0+) writes version 2, one file a batch."""
+        folder = join(self._folder, "_metadata")
+        try:
+            return self._parsed_metadata(join(folder, "metadata"))
+        except ObjectNotFoundError:
+            newest = max(_numbers(self._storage.list(join(folder, "v2"))), default=None)
+        try:
+            return self._parsed_metadata(join(folder, "v2", str(newest))) if newest is not None else None
+        except ObjectNotFoundError:
+            return None
+
+    def _parsed_metadata(self, address: str) -> OperatorMetadata | None:
+        try:
+            return parse_operator_metadata(self._storage.read(address, limit=METADATA_LIMIT), address=address)
+        except (CheckpointError, ObjectTooLargeError) as error:
+            self.metadata_problem = str(error)
+            return None
+
+    def _read_files(self) -> dict[tuple[int, str], StoreFiles]:
+        named = {store.name for store in self._metadata.stores} - {DEFAULT_STORE} if self._metadata else set()
+        has_default = not self._metadata or any(store.name == DEFAULT_STORE for store in self._metadata.stores)
+        files = {}
+        for partition in self.present:
+            folder = join(self._folder, str(partition))
+            names = self._storage.list(folder) if has_default else ()
+            own = named or set(JOIN_STORES).intersection(names)
+            if names:
+                files[partition, DEFAULT_STORE] = store_files(name for name in names if name not in own)
+            for store in own:
+                files[partition, store] = store_files(self._storage.list(join(folder, store)))
+        return files
+
+    def _stores(self) -> tuple[str, ...]:
+        """The metadata's stores; without metadata a join's four as soon as one of them is seen, else the default one."""
+        if self._metadata:
+            return tuple(sorted(store.name for store in self._metadata.stores))
+        has_join = any(store != DEFAULT_STORE for _, store in self.files)
+        return JOIN_STORES if has_join else (DEFAULT_STORE,)
+
+
+class _Survey:
+    """Adds up what the operators show."""
+
+    def __init__(self, version: int) -> None:
+        self._version = version
+        self._operators: list[OperatorFacts] = []
+        self._unloadable: list[UnloadableStore] = []
+        self._unloadable_total = 0
+        self._checked = 0
+
+    def add(self, read: _OperatorReader) -> None:
+        """Judge no more than is there: absent partitions are all alike, so a few stand for any number."""
+        absent_total = max((read.expected or 0) - len(read.present), 0)
+        absent = _first_absent(set(read.present), count=min(absent_total, SHOWN_UNLOADABLE))
+        for partition in sorted((*read.present, *absent)):
+            for store in read.check(partition, self._version):
+                self._unloadable_total += 1
+                if len(self._unloadable) < SHOWN_UNLOADABLE:
+                    self._unloadable.append(store)
+        if self._version > 0:
+            self._unloadable_total += (absent_total - len(absent)) * len(read.stores)
+        self._checked += (len(read.present) + absent_total) * len(read.stores)
+        self._operators.append(read.facts())
+
+    def facts(self, *, foreign: int) -> StateFacts:
+        """The sum."""
+        return StateFacts(
+            version=self._version,
+            operators=tuple(self._operators),
+            stores_checked=self._checked,
+            unloadable=tuple(self._unloadable),
+            unloadable_total=self._unloadable_total,
+            foreign=foreign,
+        )
+
+
+def _first_absent(present: set[int], *, count: int) -> list[int]:
+    absent: list[int] = []
+    candidate = 0
+    while len(absent) < count:
+        if candidate not in present:
+            absent.append(candidate)
+        candidate += 1
+    return absent
+
+
+def _numbers(names: Sequence[str]) -> frozenset[int]:
+    """The numbers among names, in the one spelling that Spark looks for."""
+    numbers = ((name, batch_id(name)) for name in names)
+    return frozenset(number for name, number in numbers if number is not None and number >= 0 and name == str(number))

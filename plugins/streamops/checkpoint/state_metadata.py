@@ -1,0 +1,181 @@
+"""What state folders say about themselves: operators and stores, RocksDB's snapshots, Spark's checksums.
+
+Spark classes: OperatorStateMetadataV1 and V2 (4.0+), RocksDBCheckpointMetadata (3.5 to 4.3), ChecksumCheckpointFileManager
+(4.1+). All of it is optional for a start but the RocksDB snapshot.
+"""
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from io import BytesIO
+
+from streamops.checkpoint.compact_log import entry_lines, json_object
+from streamops.errors import CheckpointError
+
+MANIFEST = "metadata"
+MANIFEST_LIMIT = 4 * 1024 * 1024
+"""Bytes, unpacked. Room for some 30 000 SST files."""
+MAX_STORES = 100
+MAX_MEMBERS = 10_000
+
+_OPERATOR_VERSIONS = ("v1", "v2")
+_STORE_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
+_DFS_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,254}")
+_ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,  # a newer form of zip
+    RuntimeError,  # encrypted
+    EOFError,
+    ValueError,
+    OverflowError,
+    OSError,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreInfo:
+    """One store of an operator."""
+
+    name: str
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorMetadata:
+    """`state/<op>/_metadata/metadata`."""
+
+    name: str
+    """`stateStoreSave`, `symmetricHashJoin`, `dedupe` …"""
+    stores: tuple[StoreInfo, ...]
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions the operator has; the same for all its stores."""
+        return max((store.partitions for store in self.stores), default=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestFile:
+    """A file that a RocksDB snapshot refers to, in `SSTs/` or `logs/` beside it."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotManifest:
+    """What a RocksDB snapshot `N.zip` consists of."""
+
+    members: tuple[str, ...]
+    """Names inside the zip, as they are: never a path to open, and to be escaped before they are shown."""
+    ssts: tuple[ManifestFile, ...]
+    logs: tuple[ManifestFile, ...]
+    odd_names: tuple[str, ...]
+    """Files listed under a name that Spark never gives, with a path in it for example: not to be looked up."""
+    keys: int | None
+
+    def missing_ssts(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The SST files that are not among the names in `SSTs/`."""
+        there = frozenset(names)
+        return tuple(sst.name for sst in self.ssts if sst.name not in there)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkChecksum:
+    """Spark's own side file of a state file, `7.delta.crc`."""
+
+    algorithm: str
+    value: int
+    main_file_size: int
+    """Bytes. A file of another size is cut: the cheapest exact test."""
+
+
+def parse_operator_metadata(content: bytes, *, address: str) -> OperatorMetadata:
+    """The operator behind a metadata file; CheckpointError naming file and line."""
+    version, _, body = content.decode(errors="replace").partition("\n")
+    if version not in _OPERATOR_VERSIONS:
+        raise CheckpointError(
+            f"{address} line 1: version {version[:20]!r}, supported: {', '.join(_OPERATOR_VERSIONS)} — upgrade streamops"
+        )
+    place = f"{address} line 2"
+    fields = json_object(body, place=place)
+    operator, stores = fields.get("operatorInfo"), fields.get("stateStoreInfo")
+    name = operator.get("operatorName") if isinstance(operator, dict) else None
+    if not isinstance(name, str) or not isinstance(stores, list) or not 0 < len(stores) <= MAX_STORES:
+        raise CheckpointError(f"{place}: an operator has a name and 1 to {MAX_STORES} stores")
+    return OperatorMetadata(name=name, stores=tuple(_store(store, place=place) for store in stores))
+
+
+def parse_snapshot_zip(content: bytes, *, address: str) -> SnapshotManifest:
+    """The manifest in a RocksDB snapshot; CheckpointError where the zip is cut, refuses to unpack, or lists nonsense."""
+    if not content:
+        raise CheckpointError(f"{address} is empty")
+    try:
+        members, packed = _unpack_manifest(content, address=address)
+    except _ZIP_ERRORS as error:
+        raise CheckpointError(f"{address} is cut or no zip file") from error
+    place = f"{address}, {MANIFEST}"
+    fields = json_object("\n".join(entry_lines(packed, address=place)), place=f"{place} line 2")
+    ssts = _manifest_files(fields.get("sstFiles"), "dfsSstFileName", place=place)
+    logs = _manifest_files(fields.get("logFiles"), "dfsLogFileName", place=place)
+    keys = fields.get("numKeys")
+    return SnapshotManifest(
+        members=members,
+        ssts=tuple(file for file in ssts if _DFS_NAME.fullmatch(file.name)),
+        logs=tuple(file for file in logs if _DFS_NAME.fullmatch(file.name)),
+        odd_names=tuple(file.name for file in ssts + logs if not _DFS_NAME.fullmatch(file.name)),
+        keys=keys if type(keys) is int else None,
+    )
+
+
+def parse_spark_checksum(content: bytes, *, address: str) -> SparkChecksum:
+    """A checksum file; CheckpointError naming it."""
+    fields = json_object(content.decode(errors="replace"), place=address)
+    algorithm, value, size = fields.get("algorithm"), fields.get("value"), fields.get("mainFileSize")
+    if not isinstance(algorithm, str) or type(value) is not int or type(size) is not int:
+        raise CheckpointError(f"{address}: a checksum has an algorithm, a value and a mainFileSize")
+    return SparkChecksum(algorithm=algorithm, value=value, main_file_size=size)
+
+
+def _store(told: object, *, place: str) -> StoreInfo:
+    fields = told if isinstance(told, dict) else {}
+    name, partitions = fields.get("storeName"), fields.get("numPartitions")
+    # The name becomes part of an address.
+    if not isinstance(name, str) or not _STORE_NAME.fullmatch(name) or type(partitions) is not int or partitions < 0:
+        raise CheckpointError(f"{place}: a store has a plain name and a number of partitions")
+    return StoreInfo(name=name, partitions=partitions)
+
+
+def _unpack_manifest(content: bytes, *, address: str) -> tuple[tuple[str, ...], bytes]:
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        members = archive.infolist()
+        if len(members) > MAX_MEMBERS:
+            raise CheckpointError(f"{address} has {len(members)} members: no snapshot of RocksDB")
+        manifest = next((member for member in members if member.filename == MANIFEST), None)
+        if manifest is None:
+            raise CheckpointError(f"{address} has no member {MANIFEST}")
+        if manifest.file_size > MANIFEST_LIMIT or manifest.compress_type not in (
+            zipfile.ZIP_STORED,
+            zipfile.ZIP_DEFLATED,
+        ):
+            raise CheckpointError(
+                f"{address}, {MANIFEST}: unpacks to {manifest.file_size} bytes, no manifest of RocksDB"
+            )
+        # The header of the member may claim another size than the directory: what is read stays bounded.
+        with archive.open(manifest) as file:
+            return tuple(member.filename for member in members), file.read(MANIFEST_LIMIT)
+
+
+def _manifest_files(told: object, name_key: str, *, place: str) -> tuple[ManifestFile, ...]:
+    """The files under a key; a snapshot without any of the kind has no key, or null."""
+    files = []
+    for fields in told if isinstance(told, list) else ():
+        name = fields.get(name_key) if isinstance(fields, dict) else None
+        size = fields.get("sizeBytes") if isinstance(fields, dict) else None
+        if not isinstance(name, str) or type(size) is not int:
+            raise CheckpointError(f"{place} line 2: a file has a {name_key} and a size")
+        files.append(ManifestFile(name=name, size=size))
+    return tuple(files)

@@ -1,0 +1,72 @@
+"""The log beside a file sink's output."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamops.checkpoint.sink_log import read_sink_log
+from streamops.errors import StorageError
+from streamops.storage.memory import MemoryStorage
+
+OUTPUT = "file:///out/orders"
+
+
+def sink_log(*names):
+    storage = MemoryStorage()
+    for name in names:
+        storage.write(f"{OUTPUT}/_spark_metadata/{name}", b"v1")
+    return read_sink_log(storage, OUTPUT)
+
+
+def test_a_directory_without_a_log():
+    facts = sink_log()
+
+    assert facts.is_empty
+    assert (facts.lowest, facts.highest, facts.missing) == (-1, -1, ())
+
+
+def test_a_log_after_a_compaction():
+    facts = sink_log(*range(9), "9.compact", 10, 11, ".11.crc", ".12.1-2-3.tmp", "junk")
+
+    assert (facts.lowest, facts.highest, facts.compact_ids, facts.missing) == (0, 11, (9,), ())
+    assert (facts.temporaries, facts.foreign) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        pytest.param([1], (1, 1, [(0, 0)]), id="an old checkpoint and a new directory"),
+        pytest.param([*range(9), 10], (0, 10, [(9, 9)]), id="the compact file is gone"),
+        pytest.param(["9.compact", 10, 12], (9, 12, [(11, 11)]), id="a hole"),
+    ],
+)
+def test_what_a_reader_of_the_directory_misses(names, expected):
+    facts = sink_log(*names)
+
+    assert (facts.lowest, facts.highest, [(gap.first, gap.last) for gap in facts.missing]) == expected
+
+
+def test_a_place_that_cannot_be_asked_is_not_an_empty_one():
+    storage = MemoryStorage()
+    storage.write(f"{OUTPUT}/_spark_metadata", b"")
+
+    with pytest.raises(StorageError):
+        read_sink_log(storage, OUTPUT)
+
+
+class Listed:
+    """A storage that gives any names."""
+
+    def __init__(self, names):
+        self._names = tuple(names)
+
+    def list(self, directory, *, after=""):
+        return self._names
+
+
+@given(st.lists(st.text() | st.integers().map(str)))
+def test_any_names_give_facts(names):
+    facts = read_sink_log(Listed(names), OUTPUT)
+
+    assert facts.lowest >= -1
+    assert facts.highest <= max([facts.lowest, *(int(n) for n in names if n.lstrip("+-").isdecimal()), -1])
