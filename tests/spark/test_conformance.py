@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from streamops.checkpoint import read_checkpoint
+from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.restart.engines import PINNED
-from streamops.restart.predict import predict_start
+from streamops.restart.predict_depth import predict_in_depth
 from streamops.storage.local import LocalStorage
-from support.damage_matrix import ROWS
+from support.damage_matrix import DEPTH_ROWS, ROWS
 
 pytestmark = pytest.mark.spark
 
@@ -21,12 +21,13 @@ BATCHES = 5
 
 
 class FileQuery:
-    """A file source with one file a batch, and a sink that only counts."""
+    """A file source with one file a batch, and a sink that counts the batches it has had in full."""
 
-    def __init__(self, spark, inputs: Path, checkpoint: Path) -> None:
+    def __init__(self, spark, inputs: Path, checkpoint: Path, *, keeps_state: bool = False) -> None:
         self.spark = spark
         self.inputs = inputs
         self.checkpoint = checkpoint
+        self.keeps_state = keeps_state
 
     def add_input(self, number: int) -> None:
         """One more file, the youngest, so that it makes the next batch."""
@@ -38,12 +39,17 @@ class FileQuery:
     def run(self) -> tuple[list[int], str]:
         """Batches that ran, and the error's text, empty where there is none."""
         ran: list[int] = []
+
+        def take(frame, batch: int) -> None:
+            frame.write.format("noop").mode("append").save()
+            ran.append(batch)
+
         try:
+            read = self.spark.readStream.schema("n long").option("maxFilesPerTrigger", 1).json(str(self.inputs))
+            rows = read.groupBy("n").count() if self.keeps_state else read
             query = (
-                self.spark.readStream.schema("n long")
-                .option("maxFilesPerTrigger", 1)
-                .json(str(self.inputs))
-                .writeStream.foreachBatch(lambda frame, batch: ran.append(batch))
+                rows.writeStream.outputMode("update" if self.keeps_state else "append")
+                .foreachBatch(take)
                 .option("checkpointLocation", str(self.checkpoint))
                 .trigger(availableNow=True)
                 .start()
@@ -68,19 +74,43 @@ class FileQuery:
         for name, content in files.items():
             (checkpoint / name).parent.mkdir(parents=True, exist_ok=True)
             (checkpoint / name).write_bytes(content)
-        return FileQuery(self.spark, self.inputs, checkpoint)
+        return FileQuery(self.spark, self.inputs, checkpoint, keeps_state=self.keeps_state)
 
 
-@pytest.fixture(scope="module")
-def base(spark, tmp_path_factory):
+def five_batches(spark, root: Path, *, keeps_state: bool = False) -> FileQuery:
     """Five committed batches, and input for a sixth."""
-    root = tmp_path_factory.mktemp("base")
-    query = FileQuery(spark, root / "in", root / "checkpoint")
+    query = FileQuery(spark, root / "in", root / "checkpoint", keeps_state=keeps_state)
     for number in range(BATCHES):
         query.add_input(number)
     assert query.run() == (list(range(BATCHES)), "")
     query.add_input(BATCHES)
     return query
+
+
+@pytest.fixture(scope="module")
+def base(spark, tmp_path_factory):
+    """A query without state."""
+    return five_batches(spark, tmp_path_factory.mktemp("base"))
+
+
+@pytest.fixture(scope="module", params=["hdfs", "rocksdb", "rocksdb-changelog"])
+def stateful(spark, tmp_path_factory, request):
+    """A query that counts, on each kind of state store."""
+    providers = "org.apache.spark.sql.execution.streaming.state."
+    provider = "HDFSBackedStateStoreProvider" if request.param == "hdfs" else "RocksDBStateStoreProvider"
+    confs = {
+        "spark.sql.streaming.stateStore.providerClass": f"{providers}{provider}",
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": str(
+            request.param == "rocksdb-changelog"
+        ).lower(),
+    }
+    before = {key: spark.conf.get(key, None) for key in confs}
+    for key, value in confs.items():
+        spark.conf.set(key, value)
+    query = five_batches(spark, tmp_path_factory.mktemp("stateful"), keeps_state=True)
+    yield query
+    for key, value in before.items():
+        spark.conf.unset(key) if value is None else spark.conf.set(key, value)
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +125,9 @@ def ledger():
         Path(target).write_text(json.dumps(summary, indent=2) + "\n")
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=row.code) for row in ROWS if PINNED.version in row.engines])
-def test_spark_does_what_was_foretold(base, row, tmp_path, ledger):
-    query = base.restored(row.applied(base.files()), tmp_path / "checkpoint")
-    foretold = predict_start(read_checkpoint(LocalStorage(), f"file://{query.checkpoint}"), PINNED)
+def compare(query: FileQuery, code: str, ledger) -> None:
+    """Foretell, start, compare."""
+    foretold = predict_in_depth(inspect_checkpoint(LocalStorage(), f"file://{query.checkpoint}"), PINNED)
 
     ran, error = query.run()
 
@@ -108,9 +137,48 @@ def test_spark_does_what_was_foretold(base, row, tmp_path, ledger):
         and foretold.expected_error in error
     )
     ledger["agree" if agrees else "disagree"].append(
-        {"row": row.code, "foretold": foretold.summary, "expected_error": foretold.expected_error, "ran": ran}
+        {"row": code, "foretold": foretold.summary, "expected_error": foretold.expected_error, "ran": ran}
         | ({} if agrees else {"error": error[:2000]})
     )
     assert (ran[0] if ran else None) == foretold.next_batch
     assert foretold.expected_error in error
     assert bool(error) == bool(foretold.expected_error), error[:2000]
+
+
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=row.code) for row in (*ROWS, *DEPTH_ROWS) if PINNED.version in row.engines]
+)
+def test_spark_does_what_was_foretold(base, row, tmp_path, ledger):
+    compare(base.restored(row.applied(base.files()), tmp_path / "checkpoint"), row.code, ledger)
+
+
+STATE_DAMAGE = {
+    "healthy": lambda name: False,
+    "newest version": lambda name: name.startswith("state/0/0/5."),
+    "oldest version": lambda name: name.startswith("state/0/0/1."),
+    "all of the state": lambda name: name.startswith("state/"),
+    "the partition": lambda name: name.startswith("state/0/0/"),
+    "both logs": lambda name: name.startswith(("offsets/", "commits/")),
+    "newest commit and its state": lambda name: name == "commits/4" or name.startswith("state/0/0/5."),
+}
+
+
+@pytest.mark.parametrize("damage", STATE_DAMAGE)
+def test_spark_does_with_state_what_was_foretold(stateful, damage, tmp_path, ledger):
+    kept = {name: content for name, content in stateful.files().items() if not STATE_DAMAGE[damage](name)}
+
+    compare(stateful.restored(kept, tmp_path / "checkpoint"), f"state: {damage}", ledger)
+
+
+def test_a_batch_whose_input_is_gone_is_committed_without_it_and_was_foretold_so(spark, tmp_path, ledger):
+    """P20: the one loss that no error tells."""
+    query = five_batches(spark, tmp_path)
+    (query.checkpoint / "commits/4").unlink()
+    (query.inputs / "4.json").unlink()
+    foretold = predict_in_depth(inspect_checkpoint(LocalStorage(), f"file://{query.checkpoint}"), PINNED)
+
+    ran, error = query.run()
+
+    assert foretold.loses_input
+    assert (ran, error) == ([4, 5], "")
+    ledger["agree"].append({"row": "P20", "foretold": foretold.summary, "expected_error": "", "ran": ran})

@@ -6,6 +6,8 @@ from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 
 ADDRESS = "file:///checkpoints/base"
+INPUT = "hdfs://cluster/input"
+"""Nothing that a local disk can be asked for."""
 BASE_ID = "11111111-2222-3333-4444-555555555555"
 HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1772366400000,"conf":{}}'
 
@@ -16,11 +18,18 @@ def entry(batch, *, source=None, header=HEADER, version="v1"):
     return f"{version}\n{header}\n{source or own}".encode()
 
 
+def source_entry(batch):
+    """An entry of the file source's log: one input file."""
+    line = {"path": f"{INPUT}/{batch}.json", "timestamp": 1772366400000 + batch, "batchId": batch}
+    return f"v1\n{json.dumps(line, separators=(',', ':'))}".encode()
+
+
 def files(**changed):
     """Its files by name; `offsets_4=None` removes one, bytes replace it."""
     found = {"metadata": json.dumps({"id": BASE_ID}).encode()}
     found |= {f"offsets/{batch}": entry(batch) for batch in range(5)}
     found |= {f"commits/{batch}": b'v1\n{"nextBatchWatermarkMs":0}' for batch in range(5)}
+    found |= {f"sources/0/{batch}": source_entry(batch) for batch in range(5)}
     for name, content in changed.items():
         found[name.replace("_", "/", 1)] = content
     return {name: content for name, content in found.items() if content is not None}
@@ -34,6 +43,8 @@ def without(*logs):
 def stored(found):
     """A storage that holds these files."""
     storage = MemoryStorage()
+    for batch in range(5):
+        storage.write(join(INPUT, f"{batch}.json"), b"{}")
     for name, content in found.items():
         storage.write(join(ADDRESS, name), content)
     return storage

@@ -215,3 +215,15 @@ ROWS = (
     Row(code="P16b", damage=(emptied("offsets"),), runs=None, error="assertion failed", engines=NEW),
     Row(code="P16c", damage=(emptied("offsets", "commits"),), runs=0),
 )
+
+DEPTH_ROWS = (
+    Row(code="P12a", damage=(gone("sources/0/4"),), runs=None, error="batch 4 doesn't exist"),
+    Row(code="P12b", damage=(emptied("sources"),), runs=None, error="exist"),
+    Row(code="P12c", damage=(put("sources/0/4", b""),), runs=None, error="Incomplete log file"),
+    Row(code="P12d", damage=(gone("sources/0/4", "commits/4"),), runs=None, error="batch 4 doesn't exist"),
+    Row(code="P12e", damage=(gone("sources/0/2"),), runs=None, error="doesn't exist (latestId", engines=NEW),
+    Row(code="P3b", damage=(gone("offsets/4", "commits/4", "sources/0/4"),), runs=4),
+    Row(code="P16c", damage=(emptied("offsets", "commits"),), runs=0, repeats=True),
+    Row(code="P18", damage=(line("offsets/4", 3, instead('{"logOffset":40}')),), runs=None, error="exist"),
+)
+"""Rows that are told by what lies beyond the two logs."""

@@ -80,6 +80,11 @@ class StateFacts:
     foreign: int = 0
     """Names below `state/` that are no operator."""
 
+    @property
+    def has_files(self) -> bool:
+        """Whether any store has ever been written."""
+        return any(operator.provider is not Provider.UNKNOWN for operator in self.operators)
+
 
 def read_state(
     storage: ReadableStorage,

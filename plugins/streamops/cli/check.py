@@ -79,7 +79,7 @@ def check(
 
 def checkup_fields(checkup: Checkup) -> dict[str, object]:
     """The report as JSON has it."""
-    facts, restart = checkup.facts, checkup.restart
+    facts, restart = checkup.snapshot.facts, checkup.restart
     return {
         "checkpoint": facts.address,
         "verdict": checkup.verdict,

@@ -27,7 +27,7 @@ def show_checkup(checkup: Checkup, console: Console) -> None:
     """Print it. Everything that comes from files was made printable where it was read."""
     if not console.is_terminal:
         console.width = _WIDTH
-    facts, restart = checkup.facts, checkup.restart
+    facts, restart = checkup.snapshot.facts, checkup.restart
     console.print(Text.assemble((str(checkup.verdict), _STYLES[checkup.verdict]), f"  {_printable(facts.address)}"))
     console.print(
         f"A start with Spark {checkup.engine.version} is {restart.safety}: {restart.summary}.", soft_wrap=False
@@ -43,7 +43,7 @@ def show_checkup(checkup: Checkup, console: Console) -> None:
 
 
 def _standing(checkup: Checkup) -> str:
-    facts = checkup.facts
+    facts = checkup.snapshot.facts
     written_by = f", written by Spark {facts.spark_fingerprint}" if facts.spark_fingerprint else ""
     planned = facts.newest.planned_at if facts.newest else None
     at = f" (planned {planned:%Y-%m-%d %H:%M:%S} UTC)" if planned else ""

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.control.records import Position
 from streamops.restart.engines import PINNED, Engine
 from streamops.restart.predict import Prediction, SourceRange, predict_start
+from streamops.restart.predict_depth import predict_in_depth
 
 
 class Safety(StrEnum):
@@ -60,12 +62,20 @@ def plan_restart(facts: CheckpointFacts, *, known: Position | None, engine: Engi
     Order: what keeps Spark from running a batch comes first, then what our own log knows better, then what it would do in
     silence, then the healthy shapes.
     """
-    prediction = predict_start(facts, engine)
+    return _judged(predict_start(facts, engine), facts, known)
+
+
+def plan_in_depth(snapshot: CheckpointSnapshot, *, known: Position | None, engine: Engine = PINNED) -> RestartPlan:
+    """As `plan_restart`, from everything that can be read: the sources' logs, the input, the state."""
+    return _judged(predict_in_depth(snapshot, engine), snapshot.facts, known)
+
+
+def _judged(prediction: Prediction, facts: CheckpointFacts, known: Position | None) -> RestartPlan:
     if prediction.next_batch is None:
         return _planned(prediction, Safety.FUTILE, advice=_advice(facts, prediction))
     if plan := _moved_back(facts, known):
         return plan
-    if prediction.expected_error or prediction.repeats or prediction.loses_identity:
+    if prediction.expected_error or prediction.repeats or prediction.loses_identity or prediction.loses_input:
         return _planned(prediction, Safety.UNSAFE, advice=_advice(facts, prediction))
     return _planned(prediction, Safety.SAFE_IF_IDEMPOTENT if prediction.reruns else Safety.SAFE)
 

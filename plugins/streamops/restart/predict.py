@@ -37,6 +37,8 @@ class Prediction:
     """Whether input is read again under another batch id, or from a beginning: no sink recognises that."""
     loses_identity: bool = False
     """Whether the query goes on under a new id, and sinks that know batches by it take them again."""
+    loses_input: bool = False
+    """Whether input of the batch is gone, and the batch passes over it in silence."""
     passed_over: range = range(0)
     """Batches without a commit that are not run again."""
 

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from streamops.checkpoint import CheckpointFacts, read_checkpoint
-from streamops.health.checkpoint import Expectations, judge_logs
+from streamops.checkpoint.inspect import CheckpointSnapshot, inspect_checkpoint
+from streamops.health.checkpoint import Expectations, judge_checkpoint
 from streamops.health.verdict import Finding, Severity, worst_of
-from streamops.restart import RestartPlan, Safety, plan_restart
+from streamops.restart import RestartPlan, Safety
 from streamops.restart.engines import Engine
+from streamops.restart.plan import plan_in_depth
 from streamops.storage import ReadableStorage
 
 
@@ -26,7 +27,7 @@ class Checkup:
 
     verdict: Verdict
     engine: Engine
-    facts: CheckpointFacts
+    snapshot: CheckpointSnapshot
     restart: RestartPlan
     findings: tuple[Finding, ...]
 
@@ -40,19 +41,19 @@ def check(
     tracks_progress_async: bool | None = None,
 ) -> Checkup:
     """Judge a checkpoint for a start with a version of Spark. Raises StorageError where it can't be asked."""
-    facts = read_checkpoint(storage, address)
+    snapshot = inspect_checkpoint(storage, address)
     expected = Expectations(
         offset_formats=engine.offset_formats,
         commit_formats=engine.commit_formats,
         is_sink_idempotent=is_sink_idempotent,
         tracks_progress_async=tracks_progress_async,
     )
-    restart = plan_restart(facts, known=None, engine=engine)
-    findings = judge_logs(facts, expected)
+    restart = plan_in_depth(snapshot, known=None, engine=engine)
+    findings = judge_checkpoint(snapshot, expected)
     return Checkup(
         verdict=_VERDICTS[max(worst_of(findings), _SEVERITIES[restart.safety])],
         engine=engine,
-        facts=facts,
+        snapshot=snapshot,
         restart=restart,
         findings=findings,
     )

@@ -79,11 +79,13 @@ def test_the_report_as_json(checkpoint, capsys):
         pytest.param({"offsets_4": None}, [], "critical", 4, id="commits ahead"),
         pytest.param({"commits_4": b"v2\n{}"}, ["--spark-version", "3.5.6"], "critical", 4, id="too new for 3.5"),
         pytest.param({"commits_4": b"v2\n{}"}, ["--spark-version", "4.2.0"], "ok", 0, id="and not for 4.2"),
-        pytest.param(without("offsets", "commits") | {"metadata": None}, [], "unknown", 4, id="an empty folder"),
+        pytest.param(
+            without("offsets", "commits") | {"metadata": None}, [], "critical", 4, id="only its sources are left"
+        ),
     ],
 )
 def test_the_exit_code_is_the_verdict(checkpoint, capsys, changes, options, verdict, code):
-    found, document = report(capsys, checkpoint(files(**changes)) if files(**changes) else "nowhere", *options)
+    found, document = report(capsys, checkpoint(files(**changes)), *options)
 
     assert (found, document["verdict"]) == (code, verdict)
 

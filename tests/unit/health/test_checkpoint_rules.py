@@ -4,11 +4,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from streamops.checkpoint import read_checkpoint
-from streamops.health.checkpoint import Expectations, judge_logs
-from streamops.health.checkpoint.judge import LOG_RULES, explanations
+from streamops.checkpoint.inspect import inspect_checkpoint
+from streamops.health.checkpoint import Expectations, judge_checkpoint
+from streamops.health.checkpoint.judge import DEPTH_RULES, LOG_RULES, explanations
 from streamops.health.verdict import Severity, worst_of
-from support.base_checkpoint import ADDRESS, HEADER, entry, files, stored, without
+from streamops.storage import join
+from support.base_checkpoint import ADDRESS, HEADER, INPUT, entry, files, stored, without
 
 NOTE, WARNING, UNKNOWN, CRITICAL = Severity.NOTE, Severity.WARNING, Severity.UNKNOWN, Severity.CRITICAL
 UUID = "01234567-89ab-cdef-0123-456789abcdef"
@@ -22,6 +23,7 @@ class Row:
     files: dict = field(hash=False)
     verdict: Severity
     rules: tuple = ()
+    lost_inputs: tuple = ()
     idempotent: bool | None = None
     tracks_async: bool | None = None
     offset_formats: tuple = ("v1", "v2")
@@ -68,7 +70,7 @@ QUIET = [
     Row(because="async progress, as declared", files=ASYNC, verdict=NOTE, tracks_async=True),
     Row(
         because="metadata alone: an availableNow run without input",
-        files=files(**without("offsets", "commits")),
+        files={"metadata": files()["metadata"]},
         verdict=NOTE,
     ),
 ]
@@ -178,6 +180,43 @@ LOUD = [
         rules=("offsets-moved-back",),
     ),
     Row(
+        because="P16c",
+        files=files(**without("offsets", "commits")),
+        verdict=CRITICAL,
+        rules=("emptied-logs",),
+    ),
+    Row(
+        because="P12a",
+        files={name: content for name, content in files().items() if name != "sources/0/4"},
+        verdict=CRITICAL,
+        rules=("missing-source-log",),
+    ),
+    Row(
+        because="P12c",
+        files=files() | {"sources/0/4": b""},
+        verdict=CRITICAL,
+        rules=("unreadable-source-log",),
+    ),
+    Row(
+        because="P12e",
+        files={name: content for name, content in files().items() if name != "sources/0/2"},
+        verdict=CRITICAL,
+        rules=("missing-source-log",),
+    ),
+    Row(
+        because="P20",
+        files=files(commits_4=None),
+        lost_inputs=("4.json",),
+        verdict=CRITICAL,
+        rules=("lost-input", "pending-batch"),
+    ),
+    Row(
+        because="a state file is missing",
+        files=files() | {"state/0/0/1.delta": b"x"},
+        verdict=CRITICAL,
+        rules=("unloadable-state",),
+    ),
+    Row(
         because="a repartition was cut off",
         files=files(commits_4=None, offsets_4=control_entry(4)),
         verdict=CRITICAL,
@@ -193,7 +232,10 @@ def findings_of(row):
         is_sink_idempotent=row.idempotent,
         tracks_progress_async=row.tracks_async,
     )
-    return judge_logs(read_checkpoint(stored(row.files), ADDRESS), expected)
+    storage = stored(row.files)
+    for name in row.lost_inputs:
+        storage.delete(join(INPUT, name))
+    return judge_checkpoint(inspect_checkpoint(storage, ADDRESS), expected)
 
 
 @pytest.mark.parametrize("row", [*QUIET, *LOUD], ids=lambda row: row.because)
@@ -218,7 +260,7 @@ def test_each_rule_speaks_in_some_row_and_can_be_explained():
     spoken = {finding.rule for row in [*QUIET, *LOUD] for finding in findings_of(row)}
 
     assert spoken == set(explanations())
-    assert len(explanations()) == len(LOG_RULES)
+    assert len(explanations()) == len(LOG_RULES) + len(DEPTH_RULES)
     assert all(explanations().values())
 
 

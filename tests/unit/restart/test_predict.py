@@ -3,11 +3,14 @@
 import pytest
 
 from streamops.checkpoint import read_checkpoint
+from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.errors import SettingsError
 from streamops.restart.engines import engine_of
 from streamops.restart.predict import predict_start
-from support.base_checkpoint import ADDRESS, entry, files, stored
-from support.damage_matrix import ROWS
+from streamops.restart.predict_depth import predict_in_depth
+from streamops.storage import join
+from support.base_checkpoint import ADDRESS, INPUT, entry, files, stored
+from support.damage_matrix import DEPTH_ROWS, ROWS
 
 
 def predicted(found, version):
@@ -27,6 +30,81 @@ def test_a_start_goes_as_it_went_on_real_spark(row, version):
     assert prediction.repeats is row.repeats
     assert prediction.loses_identity is row.new_id
     assert prediction.summary
+
+
+@pytest.mark.parametrize(
+    ("row", "version"),
+    [
+        pytest.param(row, version, id=f"{row.code} on {version}")
+        for row in (*(row for row in ROWS if row.code != "P16c"), *DEPTH_ROWS)
+        for version in row.engines
+    ],
+)
+def test_what_lies_beyond_the_logs_is_foretold_too(row, version):
+    snapshot = inspect_checkpoint(stored(row.applied(files())), ADDRESS)
+
+    prediction = predict_in_depth(snapshot, engine_of(version))
+
+    assert prediction.next_batch == row.runs
+    assert row.error in prediction.expected_error
+    assert bool(prediction.expected_error) == bool(row.error)
+    assert prediction.repeats is row.repeats
+
+
+def test_input_that_is_gone_is_told_before_its_batch_is_committed_without_it():
+    storage = stored(files(commits_4=None))
+    storage.delete(join(INPUT, "4.json"))
+
+    prediction = predict_in_depth(inspect_checkpoint(storage, ADDRESS), engine_of("4.2"))
+
+    assert prediction.loses_input
+    assert prediction.next_batch == 4
+    assert prediction.succeeds
+
+
+def test_input_of_a_committed_batch_is_no_loss():
+    storage = stored(files())
+    storage.delete(join(INPUT, "4.json"))
+
+    assert not predict_in_depth(inspect_checkpoint(storage, ADDRESS), engine_of("4.2")).loses_input
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        pytest.param({}, "", id="the newest version is there"),
+        pytest.param({"state/0/1/5.delta": None}, "CANNOT_LOAD_STATE_STORE", id="a delta is missing"),
+        pytest.param({"state/0/1/2.delta": None}, "CANNOT_LOAD_STATE_STORE", id="an old one, and no snapshot above it"),
+        pytest.param({"state/0/1/2.delta": None, "state/0/1/4.snapshot": b"x"}, "", id="with a snapshot above it"),
+        pytest.param({"commits/4": None, "state/0/1/5.delta": None}, "", id="of a batch that will write it again"),
+    ],
+)
+def test_state_that_can_not_be_loaded_ends_a_start(changes, error):
+    found = files() | {f"state/0/{partition}/{v}.delta": b"x" for partition in (0, 1) for v in range(1, 6)} | changes
+    kept = {name: content for name, content in found.items() if content is not None}
+
+    prediction = predict_in_depth(inspect_checkpoint(stored(kept), ADDRESS), engine_of("4.2"))
+
+    assert prediction.expected_error == error
+
+
+def test_emptied_logs_beside_state_are_refused_and_not_read_again():
+    found = {name: content for name, content in files().items() if name[:7] not in ("offsets", "commits")}
+
+    prediction = predict_in_depth(
+        inspect_checkpoint(stored(found | {"state/0/0/1.delta": b"x"}), ADDRESS), engine_of("4.2")
+    )
+
+    assert (prediction.next_batch, prediction.expected_error) == (None, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY")
+
+
+def test_a_first_start_that_was_cut_off_is_no_history():
+    """The source writes its first entry before the first batch is planned."""
+    snapshot = inspect_checkpoint(
+        stored({"sources/0/0": files()["sources/0/0"], "metadata": files()["metadata"]}), ADDRESS
+    )
+
+    assert not predict_in_depth(snapshot, engine_of("4.2")).repeats
 
 
 def test_a_batch_that_runs_again_has_exactly_the_range_of_the_log():

@@ -1,0 +1,106 @@
+"""Rules about what sources keep for themselves, about the input of a pending batch, and about state.
+
+Codes in brackets name the damage of the matrix that was tried on real Spark 3.5 to 4.3.
+"""
+
+from collections.abc import Iterator
+
+from streamops.checkpoint.inspect import CheckpointSnapshot
+from streamops.checkpoint.layout import COMMITS, OFFSETS
+from streamops.health.checkpoint.file_rules import BACKUP, FAILS
+from streamops.health.verdict import Finding, Severity
+
+SHOWN = 5
+
+
+def emptied_logs(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+    """Sources or state show that batches ran, and both logs are empty. [P16c]"""
+    if not snapshot.facts.is_new or not snapshot.has_history:
+        return
+    yield Finding(
+        rule="emptied-logs",
+        severity=Severity.CRITICAL,
+        file=OFFSETS,
+        evidence=f"no entry in {OFFSETS} and {COMMITS}; sources or state were written by batches",
+        meaning="a query without state reads all its input again without an error; one with state is refused by Spark 4.1 and"
+        " later",
+        repair="restore both folders from a copy; otherwise begin a new checkpoint with starting offsets of your own",
+        not_when="",
+    )
+
+
+def missing_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+    """The log of a file source lacks entries that each start reads. [P12, P18]"""
+    for source in snapshot.file_sources:
+        found, path = snapshot.source(source.folder), f"sources/{source.folder}"
+        latest = found.log.latest if found else -1
+        if found is None or latest < source.log_offset:
+            evidence = f"{path} ends at {latest if latest >= 0 else 'nothing'}, {OFFSETS} has {source.log_offset}"
+        elif missing := found.log.needed_for(latest).missing:
+            names = [found.log.file_name(ids.first) for ids in missing]
+            evidence = f"{path} lacks {', '.join(names[:SHOWN])}{' …' if len(names) > SHOWN else ''}"
+        else:
+            continue
+        yield Finding(
+            rule="missing-source-log",
+            severity=Severity.CRITICAL,
+            file=path,
+            evidence=evidence,
+            meaning=f"which files the query has read is not to be told: {FAILS}, with words like those of a hole in {OFFSETS}",
+            repair=f"restore it {BACKUP}, or write it anew: `v1`, then one line of JSON for each input file of that id with"
+            " path, timestamp and batchId; a compact file holds all lines up to its id",
+            not_when="do not delete the source's folder: the error stays the same",
+        )
+
+
+def unreadable_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+    """A file that a source keeps can't be read. [P12c]"""
+    for source in snapshot.sources.sources:
+        for broken in source.broken[:SHOWN]:
+            yield Finding(
+                rule="unreadable-source-log",
+                severity=Severity.CRITICAL,
+                file=broken.file,
+                evidence=broken.reason,
+                meaning=f"the source reads it: {FAILS}",
+                repair=f"restore it {BACKUP}",
+            )
+
+
+def lost_input(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+    """Input files of a batch that will run are gone. [P20]"""
+    if not snapshot.lost_inputs:
+        return
+    batch, shown = snapshot.facts.last_offset, ", ".join(repr(path) for path in snapshot.lost_inputs[:SHOWN])
+    yield Finding(
+        rule="lost-input",
+        severity=Severity.CRITICAL,
+        file=f"{OFFSETS}/{batch}",
+        evidence=f"{len(snapshot.lost_inputs)} files: {shown}{' …' if len(snapshot.lost_inputs) > SHOWN else ''}",
+        meaning=f"batch {batch} runs without them and is committed: the data is lost, and no error tells",
+        repair="put the files back under the same names before the next start",
+        not_when="when the sink has had the batch already",
+    )
+
+
+def unloadable_state(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+    """Files are missing that the state of the next batch is loaded from."""
+    state = snapshot.state
+    if state is None or not state.unloadable_total or snapshot.facts.is_new:
+        return
+    first = state.unloadable[0]
+    where = f"state/{first.operator}/{first.partition}" + (f"/{first.store}" if first.store != "default" else "")
+    left = [name for store in state.unloadable for name in store.left_as_temporary]
+    yield Finding(
+        rule="unloadable-state",
+        severity=Severity.CRITICAL,
+        file=where,
+        evidence=f"{state.unloadable_total} of {state.stores_checked} stores lack files for version {state.version}, here"
+        f" {', '.join(first.missing.names[:SHOWN])}{' …' if first.missing.total > SHOWN else ''}",
+        meaning=f"the tasks of the next batch can't load their state: {FAILS}",
+        repair=f"rename the temporary files that hold {', '.join(left[:SHOWN])}: they may be the only copies"
+        if left
+        else f"restore the files {BACKUP}; otherwise go back to a version that all partitions still have, or build the state"
+        " anew from the source",
+        not_when="do not empty the partition alone: its earlier versions are then asked for",
+    )
