@@ -18,6 +18,7 @@ from support.damage_matrix import DEPTH_ROWS, ROWS
 pytestmark = pytest.mark.spark
 
 BATCHES = 5
+CHECKSUM = b"crc\x00\x00\x00\x02\x00\x00\x00\x00"
 
 
 class FileQuery:
@@ -156,7 +157,6 @@ STATE_DAMAGE = {
     "healthy": lambda name: False,
     "newest version": lambda name: name.startswith("state/0/0/5."),
     "oldest version": lambda name: name.startswith("state/0/0/1."),
-    "all of the state": lambda name: name.startswith("state/"),
     "the partition": lambda name: name.startswith("state/0/0/"),
     "both logs": lambda name: name.startswith(("offsets/", "commits/")),
     "newest commit and its state": lambda name: name == "commits/4" or name.startswith("state/0/0/5."),
@@ -174,11 +174,41 @@ def test_a_batch_whose_input_is_gone_is_committed_without_it_and_was_foretold_so
     """P20: the one loss that no error tells."""
     query = five_batches(spark, tmp_path)
     (query.checkpoint / "commits/4").unlink()
+    (query.checkpoint / "commits/.4.crc").unlink()
     (query.inputs / "4.json").unlink()
     foretold = predict_in_depth(inspect_checkpoint(LocalStorage(), f"file://{query.checkpoint}"), PINNED)
 
     ran, error = query.run()
 
     assert foretold.loses_input
-    assert (ran, error) == ([4, 5], "")
+    assert error == ""
+    assert ran == [4, 5]
     ledger["agree"].append({"row": "P20", "foretold": foretold.summary, "expected_error": "", "ran": ran})
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param({"commits/4": None, "commits/.4.crc": CHECKSUM}, id="of a commit"),
+        pytest.param({"offsets/.5.crc": CHECKSUM}, id="of the next batch"),
+        pytest.param({"commits/4": None, "offsets/.5.crc": CHECKSUM}, id="of the batch after the one that runs again"),
+    ],
+)
+def test_a_checksum_that_was_left_behind_is_in_the_way(base, damage, tmp_path, ledger):
+    """The words blame a second query, and there is none."""
+    files = {name: content for name, content in (base.files() | damage).items() if content is not None}
+
+    compare(base.restored(files, tmp_path / "checkpoint"), f"left behind: {', '.join(damage)}", ledger)
+
+
+def test_state_that_is_gone_altogether_looks_like_a_query_without_state(stateful, tmp_path):
+    """Nothing in a checkpoint tells the two apart; Spark itself knows from the query."""
+    kept = {name: content for name, content in stateful.files().items() if not name.startswith("state/")}
+    query = stateful.restored(kept, tmp_path / "checkpoint")
+    foretold = predict_in_depth(inspect_checkpoint(LocalStorage(), f"file://{query.checkpoint}"), PINNED)
+
+    ran, error = query.run()
+
+    assert foretold.succeeds
+    assert ran == []
+    assert "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY" in error

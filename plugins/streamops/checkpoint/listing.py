@@ -48,6 +48,8 @@ class LogListing:
     """`.7.crc`: Hadoop's side files on local file systems, of batches and of temporaries; no proof of anything."""
     foreign: Names = Names()
     """Everything else. Spark passes over it."""
+    orphan_checksums: tuple[int, ...] = ()
+    """Batches above the newest whose side file is there without them: whoever writes that batch finds it in the way."""
 
     @classmethod
     def of(cls, names: Iterable[str]) -> "LogListing":
@@ -72,6 +74,7 @@ class LogListing:
             temporaries=Names.of(temporaries),
             checksums=Names.of(checksums),
             foreign=Names.of(foreign),
+            orphan_checksums=_orphans(checksums, newest=max(ids, default=-1)),
         )
 
     @property
@@ -90,6 +93,11 @@ class LogListing:
 def read_listing(storage: ReadableStorage, folder: str) -> LogListing:
     """The listing of a folder; empty when there is no such folder. Raises StorageError when it can't be asked."""
     return LogListing.of(storage.list(folder))
+
+
+def _orphans(checksums: list[str], *, newest: int) -> tuple[int, ...]:
+    batches = (batch_id(name[1:].removesuffix(".crc")) for name in checksums)
+    return tuple(sorted({batch for batch in batches if batch is not None and batch > newest}))
 
 
 def _hidden_kind(name: str, temporaries: list[str], checksums: list[str], foreign: list[str]) -> list[str]:

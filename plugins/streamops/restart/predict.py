@@ -5,7 +5,7 @@ that was tried on real Spark, see `engines`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamops.checkpoint import BrokenFile, CheckpointFacts, Damage
 from streamops.checkpoint.layout import COMMITS, METADATA
@@ -57,7 +57,7 @@ def predict_start(facts: CheckpointFacts, engine: Engine) -> Prediction:
     for rule in _OBSTACLES:
         if prediction := rule(facts, engine):
             return prediction
-    return _healthy(facts)
+    return _with_orphan_checksums(_healthy(facts), facts)
 
 
 def _broken_metadata(facts: CheckpointFacts, engine: Engine) -> Prediction | None:
@@ -216,6 +216,29 @@ def _healthy(facts: CheckpointFacts) -> Prediction:
         next_batch=facts.last_commit + 1,
         loses_identity=has_new_id,
     )
+
+
+def _with_orphan_checksums(prediction: Prediction, facts: CheckpointFacts) -> Prediction:
+    """`.4.crc` without `4`: creating `4` fails, with words that blame a second query. Local file systems only; 4.2.0."""
+    batch = prediction.next_batch
+    if batch is None or not facts.address.startswith("file:"):
+        return prediction
+    is_planned = batch <= facts.last_offset
+    if not is_planned and batch in facts.offsets_log.orphan_checksums:
+        return Prediction(
+            summary=f"offsets/.{batch}.crc is there without offsets/{batch}, which can't be written then",
+            expected_error=_IN_THE_WAY,
+        )
+    if batch in facts.commits_log.orphan_checksums:
+        what = f"commits/.{batch}.crc is there without commits/{batch}: batch {batch} runs, and fails at its commit"
+    elif is_planned and batch + 1 in facts.offsets_log.orphan_checksums:
+        what = f"offsets/.{batch + 1}.crc is there without offsets/{batch + 1}: batch {batch} runs, the next can't be planned"
+    else:
+        return prediction
+    return replace(prediction, summary=what, expected_error=_IN_THE_WAY)
+
+
+_IN_THE_WAY = "Multiple streaming queries are concurrently using"
 
 
 def _ranges(facts: CheckpointFacts) -> tuple[SourceRange, ...]:

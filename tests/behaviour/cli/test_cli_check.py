@@ -49,7 +49,7 @@ def test_a_damaged_one_is_told_verdict_first_with_the_way_out(checkpoint, capsys
     assert "is futile" in out
     assert "Spark will say: Incomplete log file in the offset commit log" in out
     assert "critical  unreadable-last-commit  commits/4" in out
-    assert "repair: delete commits/4" in out
+    assert "repair: delete commits/4 and `.4.crc` beside it" in out
 
 
 def test_the_report_as_json(checkpoint, capsys):

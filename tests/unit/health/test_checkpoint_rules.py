@@ -217,6 +217,12 @@ LOUD = [
         rules=("unloadable-state",),
     ),
     Row(
+        because="a commit was deleted, its checksum was left",
+        files=files(commits_4=None) | {"commits/.4.crc": b"x", "commits/.3.crc": b"x"},
+        verdict=CRITICAL,
+        rules=("orphan-checksums", "pending-batch"),
+    ),
+    Row(
         because="a repartition was cut off",
         files=files(commits_4=None, offsets_4=control_entry(4)),
         verdict=CRITICAL,

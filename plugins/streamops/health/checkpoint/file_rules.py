@@ -68,7 +68,8 @@ def unreadable_newest_offsets(facts: CheckpointFacts, expected: Expectations) ->
         return
     file, batch = broken.file, facts.last_offset
     if facts.has_pending_batch:
-        repair = f"move {file} aside: batch {batch} was never finished, and is planned anew with what has come since"
+        repair = f"move {file} aside, and `.{batch}.crc` with it: batch {batch} was never finished, and is planned anew"
+        repair += " with what has come since"
         not_when = f"when the sink has had batch {batch} already: one that knows batches by id would drop the new one"
     else:
         repair = (
@@ -164,7 +165,8 @@ def missing_previous_offsets(facts: CheckpointFacts, expected: Expectations) -> 
     missing, newest = facts.last_offset - 1, facts.last_offset
     lower = facts.last_commit < missing
     repair = (
-        f"move {OFFSETS}/{newest} aside: neither batch {missing} nor {newest} is committed, both are planned anew as one"
+        f"move {OFFSETS}/{newest} aside, and `.{newest}.crc` with it: neither batch {missing} nor {newest} is committed,"
+        " both are planned anew as one"
         if lower
         else f"write {OFFSETS}/{missing} anew: a copy of the entry below it with the end offsets that the progress event of"
         f" batch {missing} shows"
@@ -194,7 +196,8 @@ def unreadable_last_commit(facts: CheckpointFacts, expected: Expectations) -> It
             file=file,
             evidence=broken.reason,
             meaning=FAILS,
-            repair=f"delete {file}: batch {facts.last_commit} runs again with exactly its range",
+            repair=f"delete {file} and `.{facts.last_commit}.crc` beside it: batch {facts.last_commit} runs again with"
+            " exactly its range",
             not_when="when the sink is not idempotent, or the query keeps state in checkpoint format v2: the entry names the"
             " state's files",
         )

@@ -23,6 +23,7 @@ LOG_RULES: tuple[Rule, ...] = (
     file_rules.unreadable_last_commit,
     shape_rules.commits_ahead,
     shape_rules.missing_offsets,
+    shape_rules.orphan_checksums,
     shape_rules.unfinished_control_batch,
     shape_rules.source_offset_lost,
     shape_rules.commits_missing_below_newest,

@@ -22,7 +22,8 @@ def commits_ahead(facts: CheckpointFacts, expected: Expectations) -> Iterator[Fi
         evidence=f"commits reach batch {facts.last_commit}, offsets only {facts.last_offset}",
         meaning=f"each start writes batch {facts.last_offset} again and then fails with CONCURRENT_STREAM_LOG_UPDATE, which"
         " blames a second writer",
-        repair=f"restore the missing offset entries; otherwise delete {_named(COMMITS, extra)}: those batches are planned anew",
+        repair=f"restore the missing offset entries; otherwise delete {_named(COMMITS, extra)} with their `.crc`: those"
+        " batches are planned anew",
         not_when="when a second writer is about: stop it first. Where the sink knows batches by id, it drops the new ones",
     )
 
@@ -139,6 +140,23 @@ def odd_batch_names(facts: CheckpointFacts, expected: Expectations) -> Iterator[
                 evidence=f"{shown}{' …' if len(listing.odd) > SHOWN else ''}",
                 meaning="Spark counts these names as batches and never writes them: somebody else did",
                 repair="move them out of the folder while the query stands still",
+            )
+
+
+def orphan_checksums(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A side file of the local file system without its file, where the next file is written."""
+    if not facts.address.startswith("file:"):
+        return
+    for log, listing in ((OFFSETS, facts.offsets_log), (COMMITS, facts.commits_log)):
+        for batch in listing.orphan_checksums[:SHOWN]:
+            yield Finding(
+                rule="orphan-checksums",
+                severity=Severity.CRITICAL,
+                file=f"{log}/.{batch}.crc",
+                evidence=f"it is there, {log}/{batch} is not",
+                meaning=f"{log}/{batch} can't be written: the query fails there, with words that blame a second query",
+                repair=f"delete {log}/.{batch}.crc",
+                not_when=f"while the query runs: it may be about to write {log}/{batch}",
             )
 
 
