@@ -19,12 +19,13 @@ from streamops.checkpoint.layout import (
     METADATA_LIMIT,
     OFFSETS,
     OFFSETS_LIMIT,
+    batch_id,
     json_value,
     quoted,
 )
 from streamops.checkpoint.listing import LogListing, read_listing
 from streamops.checkpoint.offsets import OffsetEntry, parse_offsets
-from streamops.errors import ObjectNotFoundError, ObjectTooLargeError
+from streamops.errors import ObjectNotFoundError, ObjectTooLargeError, StorageError
 from streamops.storage import ReadableStorage, join
 
 T = TypeVar("T")
@@ -89,13 +90,16 @@ class CheckpointFacts:
 
 
 def read_checkpoint(storage: ReadableStorage, address: str) -> CheckpointFacts:
-    """Read a checkpoint; a folder that does not exist is a new checkpoint. Raises StorageError when it can't be asked."""
+    """Read a checkpoint; a folder that does not exist is a new checkpoint.
+
+    Raises StorageError when it can't be asked, or when files vanish while it is read.
+    """
     # Commits first: a batch that ends between the two listings must not look like a commit without its offsets.
     commits_log = read_listing(storage, join(address, COMMITS))
     offsets_log = read_listing(storage, join(address, OFFSETS))
     last_offset, last_commit = offsets_log.highest, commits_log.highest
     has_previous = last_offset > 0 and last_offset - 1 in offsets_log.ids
-    reader = _Reader(storage, address)
+    reader = _Reader(storage, address, offsets_log=offsets_log, commits_log=commits_log)
     query_id = reader.read(METADATA, _query_id, limit=METADATA_LIMIT, is_listed=False)
     newest = reader.read_newest_offsets(last_offset) if last_offset >= 0 else None
     previous = reader.read_offsets(last_offset - 1) if has_previous else None
@@ -118,16 +122,22 @@ def read_checkpoint(storage: ReadableStorage, address: str) -> CheckpointFacts:
 class _Reader:
     """Reads files of one checkpoint and keeps what is broken."""
 
-    def __init__(self, storage: ReadableStorage, address: str) -> None:
+    def __init__(
+        self, storage: ReadableStorage, address: str, *, offsets_log: LogListing, commits_log: LogListing
+    ) -> None:
         self._storage = storage
         self._address = address
+        self._offsets_log = offsets_log
+        self._commits_log = commits_log
         self.broken: list[BrokenFile] = []
 
     def read(self, file: str, parse: Callable[[bytes, str], T], *, limit: int, is_listed: bool = True) -> T | None:
         """The parsed file; None when it is broken, or not there although Spark would look for it under this name."""
         try:
             return parse(self._storage.read(join(self._address, file), limit=limit), file)
-        except ObjectNotFoundError:
+        except ObjectNotFoundError as error:
+            if is_listed and not self._is_odd(file):
+                raise StorageError(f"{file} vanished between two looks at {self._address}: look again") from error
             if is_listed:
                 self.broken.append(BrokenFile(file=file, reason=_MISNAMED, damage=Damage.NOT_UNDER_ITS_NAME))
             return None
@@ -137,6 +147,12 @@ class _Reader:
         except ObjectTooLargeError as error:
             self.broken.append(BrokenFile(file=file, reason=str(error), damage=Damage.TOO_LARGE))
             return None
+
+    def _is_odd(self, file: str) -> bool:
+        """Whether its batch is listed under another spelling: Spark counts `00004`, and then reads `4`."""
+        log, _, number = file.partition("/")
+        odd = self._offsets_log.odd if log == OFFSETS else self._commits_log.odd
+        return any(batch_id(name) == int(number) for name in odd)
 
     def read_offsets(self, batch: int) -> OffsetEntry | None:
         def parse(content: bytes, file: str) -> OffsetEntry:

@@ -260,3 +260,26 @@ def test_the_query_id_may_lack_zeros_as_in_java(storage):
     put(storage, "metadata", metadata("1-2-3-4-5"))
 
     assert read_checkpoint(storage, CHECKPOINT).query_id == "00000001-0002-0003-0004-000000000005"
+
+
+class Vanishing(MemoryStorage):
+    """A file is deleted right after its folder was listed: a purge, or an older copy that is put back."""
+
+    def __init__(self, address):
+        super().__init__()
+        self._address = address
+
+    def list(self, directory, *, after=""):
+        names = super().list(directory, after=after)
+        if self._address.startswith(directory):
+            self.delete(self._address)
+        return names
+
+
+@pytest.mark.parametrize("file", ["offsets/3", "offsets/2", "commits/3"])
+def test_a_file_that_vanishes_during_the_look_is_no_damage_but_a_reason_to_look_again(file):
+    storage = Vanishing(join(CHECKPOINT, file))
+    write_checkpoint(storage, CHECKPOINT, planned=range(4), committed=range(4))
+
+    with pytest.raises(StorageError, match=f"{file} vanished"):
+        read_checkpoint(storage, CHECKPOINT)
