@@ -74,6 +74,7 @@ def _claimed(state: LogState, body: Claimed, note: Note) -> LogState | None:
         older_open=state.open_epochs,
         position=body.position,
         accepts_unsafe=False,
+        carried_acceptance=body.accepts_unsafe,
         replacement=None,
     )
 
@@ -82,7 +83,8 @@ def _submitted(state: LogState, body: Submitted, note: Note) -> LogState | None:
     newest = state.newest
     if newest is None or newest.number != body.epoch or newest.submission or not newest.is_open:
         return None
-    return replace(state, newest=replace(newest, submission=body, submitted=note), accepts_unsafe=False)
+    submitted = replace(newest, submission=body, submitted=note)
+    return replace(state, newest=submitted, accepts_unsafe=False, carried_acceptance=False)
 
 
 def _kill_begun(state: LogState, body: KillBegun, note: Note) -> LogState | None:
@@ -100,12 +102,12 @@ def _driver_ended(state: LogState, body: DriverEnded, note: Note) -> LogState | 
     counted = _counted(
         changed, _failure(ended, body, note, record=state.next_number - 1), is_asked=bool(state.end_wish)
     )
-    # Nobody has made use of an acceptance whose driver never was, unless a newer claim has taken it over.
-    was_never = body.outcome in _NEVER_RAN and epoch.submission is None and state.newest == epoch
+    is_older = state.newest is None or state.newest.number != body.epoch
+    was_never = body.outcome in _NEVER_RAN and epoch.submission is None
     return replace(
         counted,
         position=_never_back(state.position, body.position),
-        accepts_unsafe=state.accepts_unsafe or (was_never and epoch.claim.accepts_unsafe),
+        carried_acceptance=state.carried_acceptance and (is_older or was_never),
     )
 
 
@@ -183,7 +185,8 @@ def _parked(state: LogState, body: Parked, note: Note) -> LogState | None:
 
 
 def _released(state: LogState, body: Released, note: Note) -> LogState | None:
-    return replace(state, parked=None, failures=(), unasked_ends=(), accepts_unsafe=body.accepts_unsafe)
+    released = replace(state, parked=None, failures=(), unasked_ends=())
+    return replace(released, accepts_unsafe=body.accepts_unsafe, carried_acceptance=False)
 
 
 # Acts leave no trace in the state yet: they are there for the audit trail.

@@ -128,6 +128,11 @@ class LogState:
     """The checkpoint as it stood at the newest record that says."""
     accepts_unsafe: bool = False
     """Whether a person's release lets the next start pass although its plan is not safe."""
+    carried_acceptance: bool = False
+    """Whether the newest claim carries such a release on and no driver of it ever was.
+
+    It was given for the checkpoint as that claim found it: whatever somebody has written since is not covered.
+    """
     unknown_records: int = 0
     contradictions: int = 0
 
@@ -150,12 +155,6 @@ class LogState:
         if self.replacement:
             return self.replacement
         return EndWish(note=self.maintenance.note) if self.maintenance else None
-
-    @property
-    def carried_acceptance(self) -> bool:
-        """Whether the newest claim carries a person's acceptance of an unsafe start and no submit of it is on record."""
-        newest = self.newest
-        return newest is not None and newest.submission is None and newest.is_open and newest.claim.accepts_unsafe
 
     @property
     def next_epoch(self) -> int:

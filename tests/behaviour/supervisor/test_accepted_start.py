@@ -6,7 +6,7 @@ from streamops.control.records import Outcome
 from streamops.errors import LaunchError
 from streamops.spec import Timings
 from streamops.supervisor.decision import Action
-from support.fencing import a_stopped_stream, a_submit_without_a_record, last_batch, put_checkpoint_back
+from support.fencing import a_stopped_stream, a_submit_without_a_record, last_batch, put_checkpoint_back, write_batch
 from support.specs import seconds
 
 TIMINGS = Timings()
@@ -39,6 +39,16 @@ def test_a_submit_that_failed_has_not_used_it_up(world, put_back):
     decision = world.run(seconds(60), put_back)
 
     assert decision.action is Action.KEEP
+
+
+def test_it_does_not_cover_what_somebody_wrote_after_the_claim(world, put_back):
+    assert put_back.step().action is Action.CLAIM
+    write_batch(world, last_batch(world) + 1)
+
+    decision = world.run(TIMINGS.claim + seconds(60), world.supervisor())
+
+    assert decision.action is Action.PARKED
+    assert "foreign writer" in decision.reason
 
 
 def test_a_driver_that_was_submitted_without_a_record_has_used_it_up(world, put_back):

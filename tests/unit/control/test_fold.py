@@ -269,12 +269,16 @@ UNSAFE_CLAIM = replace(a_claim(1), accepts_unsafe=True)
         pytest.param([a_submit(1), an_end(1, Outcome.LAUNCH_FAILED)], False, id="submitted: used up"),
         pytest.param([an_end(1, Outcome.LEASE_LOST)], False, id="a driver of it was there, without a record"),
         pytest.param(
-            [replace(a_claim(2), accepts_unsafe=True), an_end(1, Outcome.NEVER_STARTED)], False, id="passed on"
+            [replace(a_claim(2), accepts_unsafe=True), an_end(1, Outcome.NEVER_STARTED)], True, id="passed on"
         ),
+        pytest.param([an_end(1, Outcome.NEVER_STARTED), Released()], False, id="taken back"),
     ],
 )
 def test_an_acceptance_is_used_up_by_a_driver_and_not_by_a_claim(bodies, is_left):
-    assert a_state(Released(accepts_unsafe=True), UNSAFE_CLAIM, *bodies).accepts_unsafe is is_left
+    state = a_state(Released(accepts_unsafe=True), UNSAFE_CLAIM, *bodies)
+
+    assert state.carried_acceptance is is_left
+    assert not state.accepts_unsafe
 
 
 def test_the_newest_maintenance_counts():
