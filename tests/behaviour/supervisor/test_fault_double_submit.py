@@ -76,6 +76,25 @@ def test_a_driver_whose_submit_is_said_to_have_failed_is_not_taken_for_a_strange
     assert world.run(LONG, supervisor).action is Action.KEEP
 
 
+@pytest.mark.fault("B69")
+def test_a_submit_whose_fate_nobody_can_tell_is_put_on_no_record(world):
+    """kubeflow/spark-operator#171: the place gives no answer to the submit, nor to the question what became of it."""
+
+    def cut_off(driver):
+        world.hosts["host-1"].is_cut_off = True
+
+    with pytest.raises(LaunchError):
+        a_submit_that_is_said_to_have_failed(world, meanwhile=cut_off)
+    told = outcomes(world)
+    world.hosts["host-1"].is_cut_off = False
+
+    decision = world.run(LONG, world.supervisor())
+
+    assert told == []
+    assert decision.action is Action.KEEP
+    assert len(world.alive) == 1
+
+
 @pytest.mark.fault("B71")
 def test_a_status_that_can_not_be_polled_is_unknown_and_starts_nobody(managed):
     """apache/airflow#46334, #71881: the wrong port was asked, and after ten vain attempts the task failed whatever the
