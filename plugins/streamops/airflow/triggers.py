@@ -149,8 +149,11 @@ class StreamTrigger(BaseTrigger):
 
 
 def _needs_other_eyes(look: Look) -> bool:
-    """A driver that can't be seen from here; one that is seen and gets nowhere looks the same from everywhere."""
-    return look.decision.needs_attention and look.decision.action is Action.WAIT
+    """A driver that can't be seen from here; one that is seen and gets nowhere looks the same from everywhere, and so does a
+    wait that ends by itself.
+    """
+    decision = look.decision
+    return decision.needs_attention and decision.action is Action.WAIT and decision.until is None
 
 
 def _supervisor(spec: StreamSpec, state_root: str) -> Supervisor:

@@ -4,13 +4,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
+from streamops.checkpoint.layout import COMMITS
+from streamops.checkpoint.listing import read_listing
 from streamops.checkpoint.offsets import OffsetEntry
 from streamops.checkpoint.reader import CheckpointFacts, read_checkpoint
 from streamops.checkpoint.source_log import SourceFile, SourceLogFacts, SourceLogs, read_source_logs
 from streamops.checkpoint.source_offsets import FileOffset
 from streamops.checkpoint.state import StateFacts, read_state
 from streamops.errors import StorageError
-from streamops.storage import ReadableStorage, parent
+from streamops.storage import ReadableStorage, join, parent
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 MAX_INPUT_FOLDERS = 20
@@ -58,12 +60,11 @@ def inspect_checkpoint(storage: ReadableStorage, address: str) -> CheckpointSnap
     facts = read_checkpoint(storage, address)
     file_sources = _file_sources(facts.newest)
     sources = read_source_logs(storage, address, log_ids=_pending_ids(facts))
-    pending = [file for source in sources.sources for file in source.files] if facts.has_pending_batch else []
     return CheckpointSnapshot(
         facts=facts,
         file_sources=file_sources,
         sources=sources,
-        lost_inputs=_lost(storage, pending),
+        lost_inputs=_lost_inputs(storage, facts, sources),
         state=read_state(
             storage,
             address,
@@ -110,8 +111,21 @@ def _unique_ids(facts: CheckpointFacts) -> dict[int, tuple[tuple[str, ...], ...]
     return {operator.operator: operator.partitions for operator in facts.commit.state_unique_ids}
 
 
+def _lost_inputs(storage: ReadableStorage, facts: CheckpointFacts, sources: SourceLogs) -> tuple[str, ...]:
+    """Nothing of a batch that was committed meanwhile: its input may have been cleaned up (`cleanSource`)."""
+    if not facts.has_pending_batch:
+        return ()
+    lost = _lost(storage, [file for source in sources.sources for file in source.files])
+    if lost and facts.last_offset in read_listing(storage, join(facts.address, COMMITS)).ids:
+        return ()
+    return lost
+
+
 def _lost(storage: ReadableStorage, files: Iterable[SourceFile]) -> tuple[str, ...]:
-    """One listing a folder. The paths in a source's log are URIs with escapes, names in a listing are not."""
+    """One listing a folder. The paths in a source's log are URIs with escapes, names in a listing are not.
+
+    A folder that is not there may be a mount that this host lacks: of its files nothing is said.
+    """
     by_folder: dict[str, list[str]] = {}
     for file in files:
         by_folder.setdefault(parent(unquote(file.path)), []).append(unquote(file.path))
@@ -119,7 +133,10 @@ def _lost(storage: ReadableStorage, files: Iterable[SourceFile]) -> tuple[str, .
     for folder, paths in list(by_folder.items())[:MAX_INPUT_FOLDERS]:
         try:
             names = frozenset(storage.list(folder))
+            is_there = bool(names) or folder.rpartition("/")[2] in storage.list(parent(folder))
         except StorageError:
+            continue
+        if not is_there:
             continue
         lost += [path for path in paths if path.rpartition("/")[2] not in names]
     return tuple(lost)

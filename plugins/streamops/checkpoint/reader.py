@@ -79,6 +79,11 @@ class CheckpointFacts:
         return spark_fingerprint(key for key, _ in self.newest.header.conf) if self.newest else ""
 
     @property
+    def looks_async(self) -> bool:
+        """Whether both logs hold the same batches, with holes: only async progress tracking leaves that (SPARK-39591)."""
+        return self.offsets_log.ids == self.commits_log.ids and bool(self.offsets_log.holes())
+
+    @property
     def is_new(self) -> bool:
         """Whether no batch was ever planned here. `metadata` alone is no history: an availableNow run without input leaves it."""
         return self.last_offset < 0 and self.last_commit < 0
@@ -94,9 +99,7 @@ def read_checkpoint(storage: ReadableStorage, address: str) -> CheckpointFacts:
 
     Raises StorageError when it can't be asked, or when files vanish while it is read.
     """
-    # Commits first: a batch that ends between the two listings must not look like a commit without its offsets.
-    commits_log = read_listing(storage, join(address, COMMITS))
-    offsets_log = read_listing(storage, join(address, OFFSETS))
+    commits_log, offsets_log = _read_logs(storage, address)
     last_offset, last_commit = offsets_log.highest, commits_log.highest
     has_previous = last_offset > 0 and last_offset - 1 in offsets_log.ids
     reader = _Reader(storage, address, offsets_log=offsets_log, commits_log=commits_log)
@@ -117,6 +120,25 @@ def read_checkpoint(storage: ReadableStorage, address: str) -> CheckpointFacts:
         offsets_log=offsets_log,
         commits_log=commits_log,
     )
+
+
+def _read_logs(storage: ReadableStorage, address: str) -> tuple[LogListing, LogListing]:
+    """Commits first: a batch that ends between the two listings must not look like a commit without its offsets.
+
+    Where several have ended, commits seem to be missing: then once more, for a few times, as long as they still grow.
+    """
+    commits_log = read_listing(storage, join(address, COMMITS))
+    for _ in range(LOOKS):
+        offsets_log = read_listing(storage, join(address, OFFSETS))
+        if offsets_log.highest <= commits_log.highest + 1:
+            break
+        before, commits_log = commits_log, read_listing(storage, join(address, COMMITS))
+        if commits_log.highest == before.highest:
+            break
+    return commits_log, offsets_log
+
+
+LOOKS = 3
 
 
 class _Reader:

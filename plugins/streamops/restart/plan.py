@@ -1,6 +1,6 @@
 """Whether what Spark will do if started on a checkpoint now is acceptable. What that is, `predict` says."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from streamops.checkpoint import CheckpointFacts
@@ -65,9 +65,27 @@ def plan_restart(facts: CheckpointFacts, *, known: Position | None, engine: Engi
     return _judged(predict_start(facts, engine), facts, known)
 
 
-def plan_in_depth(snapshot: CheckpointSnapshot, *, known: Position | None, engine: Engine = PINNED) -> RestartPlan:
-    """As `plan_restart`, from everything that can be read: the sources' logs, the input, the state."""
-    return _judged(predict_in_depth(snapshot, engine), snapshot.facts, known)
+def plan_in_depth(
+    snapshot: CheckpointSnapshot,
+    *,
+    known: Position | None,
+    engine: Engine = PINNED,
+    tracks_progress_async: bool | None = False,
+) -> RestartPlan:
+    """As `plan_restart`, from everything that can be read: the sources' logs, the input, the state.
+
+    With async progress tracking a hole below the newest entry is no obstacle; None where nobody has said.
+    """
+    facts = snapshot.facts
+    if facts.has_previous_offset or not facts.looks_async or tracks_progress_async is False:
+        return _judged(predict_in_depth(snapshot, engine), facts, known)
+    if tracks_progress_async:
+        bridged = replace(facts, has_previous_offset=True)
+        return _judged(predict_in_depth(replace(snapshot, facts=bridged), engine), bridged, known)
+    return RestartPlan(
+        safety=Safety.UNKNOWN,
+        summary="both logs lack the same batches: a start works with async progress tracking, and fails without it",
+    )
 
 
 def _judged(prediction: Prediction, facts: CheckpointFacts, known: Position | None) -> RestartPlan:

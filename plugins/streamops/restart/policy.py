@@ -17,7 +17,7 @@ FEW = 2
 WAITS = frozenset({Remedy.WAIT_FOR_SOURCE, Remedy.WAIT_FOR_SINK})
 """A broker or a sink that is down for hours is no reason to park: no person could release the stream any sooner."""
 LONG_WAIT = timedelta(minutes=20)
-"""Between two starts of such a stream where another would have been parked; rare enough for the budget of an hour."""
+"""Between two starts of such a stream where another would have been parked; rare enough for the default budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,7 @@ def check(
         is_sink_idempotent=is_sink_idempotent,
         tracks_progress_async=tracks_progress_async,
     )
-    restart = plan_in_depth(snapshot, known=None, engine=engine)
+    restart = plan_in_depth(snapshot, known=None, engine=engine, tracks_progress_async=tracks_progress_async)
     findings = judge_checkpoint(snapshot, expected)
     return Checkup(
         verdict=_VERDICTS[max(worst_of(findings), _SEVERITIES[restart.safety])],

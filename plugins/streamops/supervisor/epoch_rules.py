@@ -108,7 +108,7 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
         return Decision(
             action=Action.CLAIM,
             reason=f"epoch {number} was claimed by {by.actor} on {by.host} and submitted without a record",
-            epoch=number + 1,
+            epoch=observation.state.next_epoch,
             accepts_unsafe=observation.state.accepts_unsafe,
         )
     # Left behind, and nothing of a driver was ever seen: a start like any other.
@@ -167,7 +167,7 @@ def _hung(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Deci
             return _kill(facts, observation, f"epoch {number} has left its exit record, but its process does not end")
         return None
     if facts.heartbeat is None:
-        if still > timings.start and not facts.traces:
+        if still > timings.start and all(trace.is_readable for trace in facts.traces):
             return _kill(facts, observation, f"epoch {number} has not beaten once in {_seconds(still)}")
         return None
     if still > timings.takeover:

@@ -120,14 +120,17 @@ def _late_batch(observation: Observation, spec: StreamSpec) -> Decision | None:
     newest, checkpoint = observation.state.newest, observation.checkpoint
     sign = newest.end.last_sign_at if newest and newest.end else None
     planned = checkpoint.newest.planned_at if checkpoint and checkpoint.newest else None
-    if newest is None or sign is None or planned is None:
+    if newest is None or newest.end is None or checkpoint is None or sign is None or planned is None:
+        return None
+    # Planned between that claim and that end, or it is another epoch's, and of another clock.
+    if not newest.claim.position.offset < checkpoint.last_offset <= newest.end.position.offset:
         return None
     if planned <= sign + timings_of(newest, spec.timings).takeover:
         return None
     return Decision(
         action=Action.PARK,
         reason=f"a foreign writer was here: the driver of epoch {newest.number} gave its last sign at {sign.isoformat()},"
-        f" batch {checkpoint.last_offset if checkpoint else -1} was planned at {planned.isoformat()}. Stop it, then"
+        f" batch {checkpoint.last_offset} was planned at {planned.isoformat()}. Stop it, then"
         f" `streamops release {spec.name} --accept-unsafe --reason …`",
     )
 

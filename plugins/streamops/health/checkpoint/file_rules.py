@@ -145,7 +145,7 @@ def offsets_without_source_ids(facts: CheckpointFacts, expected: Expectations) -
 
 def async_progress_holes(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """Both logs lack the same batches, as async progress tracking leaves them (SPARK-39591)."""
-    if facts.has_previous_offset or not _looks_async(facts) or expected.tracks_progress_async is not None:
+    if facts.has_previous_offset or not facts.looks_async or expected.tracks_progress_async is not None:
         return
     yield Finding(
         rule="async-progress-holes",
@@ -160,7 +160,7 @@ def async_progress_holes(facts: CheckpointFacts, expected: Expectations) -> Iter
 
 def missing_previous_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """A hole just below the newest entry, where each start looks. [P4, P4b]"""
-    if facts.has_previous_offset or (_looks_async(facts) and expected.tracks_progress_async is not False):
+    if facts.has_previous_offset or (facts.looks_async and expected.tracks_progress_async is not False):
         return
     missing, newest = facts.last_offset - 1, facts.last_offset
     lower = facts.last_commit < missing
@@ -208,8 +208,3 @@ def _broken_entry(facts: CheckpointFacts, batch: int) -> BrokenFile | None:
 
 
 _TOLD_ELSEWHERE = frozenset({Damage.VERSION, Damage.SOURCE_ID})
-
-
-def _looks_async(facts: CheckpointFacts) -> bool:
-    """Both logs hold the same batches, with holes: nothing else leaves that behind (SPARK-39591)."""
-    return facts.offsets_log.ids == facts.commits_log.ids and bool(facts.offsets_log.holes())
