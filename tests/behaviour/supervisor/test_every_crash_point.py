@@ -139,7 +139,7 @@ def _restarting_by_force(world: World) -> None:
 
 def _to_be_parked(world: World) -> None:
     _running(world)
-    world.driver.leave(Outcome.FAILED, "java.io.IOException: No space left on device")
+    world.driver.leave(Outcome.FAILED, "[STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE] The schema of the state has changed")
 
 
 def _parked(world: World) -> None:
@@ -150,7 +150,7 @@ def _parked(world: World) -> None:
 
 def _released(world: World) -> None:
     _parked(world)
-    world.person().release("the disk is larger")
+    world.person().release("the job is as it was")
 
 
 def _append(world: World, body: MaintenanceBegun | StartRequested, number: int) -> None:

@@ -283,3 +283,27 @@ def test_a_file_that_vanishes_during_the_look_is_no_damage_but_a_reason_to_look_
 
     with pytest.raises(StorageError, match=f"{file} vanished"):
         read_checkpoint(storage, CHECKPOINT)
+
+
+class Busy(MemoryStorage):
+    """A fast query: between any two listings it plans and commits batches."""
+
+    def __init__(self):
+        super().__init__()
+        self.next = 0
+
+    def list(self, directory, *, after=""):
+        names = super().list(directory, after=after)
+        if directory.endswith("commits") and self.next < 6:
+            write_checkpoint(self, CHECKPOINT, planned=range(self.next, self.next + 3), committed=range(self.next + 3))
+            self.next += 3
+        return names
+
+
+def test_a_query_that_runs_on_between_two_listings_has_lost_no_commit():
+    storage = Busy()
+    storage.list(join(CHECKPOINT, "commits"))
+
+    facts = read_checkpoint(storage, CHECKPOINT)
+
+    assert facts.last_offset - facts.last_commit in (0, 1)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from streamops.checkpoint.offsets import OffsetEntry
 from streamops.checkpoint.reader import BrokenFile, CheckpointFacts
+from streamops.control.drivers import DriverTraces
 from streamops.control.records import (
     Adopted,
     KillBegun,
@@ -928,6 +929,47 @@ def test_the_stamp_of_another_host_takes_no_grace_away(asked_ago, watched, actio
     sees = observed(state, facts, now=now, host="another", wish_watched=watched)
 
     assert decide(sees, ORDERS, mine=NOBODY).action is action
+
+
+def test_a_claim_left_open_below_an_adoption_is_followed_by_the_next_free_epoch():
+    """Or the same number would be appended, and ignored, for ever."""
+    state = a_state(a_claim(1), Adopted(stream="orders", position=Position(), epochs_seen=7))
+    facts = seen(state, traces=(a_beat(),), watched=1000)
+
+    decision = decide(observed(state, facts), ORDERS, mine=NOBODY)
+
+    assert (decision.action, decision.epoch) == (Action.CLAIM, 8)
+    assert state.next_epoch == 8
+
+
+def test_a_batch_of_an_epoch_that_was_adopted_is_no_strangers():
+    """The newest end that the log knows tells nothing of drivers that came after it."""
+    sign = NOW - timedelta(hours=2)
+    position = Position(query_id=QUERY_ID, offset=9, commit=9)
+    state = a_state(
+        a_claim(1, position=Position(query_id=QUERY_ID, offset=3, commit=3)),
+        replace(an_end(1, commit=4), last_sign_at=sign),
+        Adopted(stream="orders", position=position, epochs_seen=7),
+    )
+    newest = OffsetEntry(batch=9, version="v1", planned_at=NOW - timedelta(hours=1), sources=('{"orders":{"0":1}}',))
+
+    decision = decide(observed(state, checkpoint=replace(a_checkpoint(9), newest=newest)), ORDERS, mine=NOBODY)
+
+    assert (decision.action, decision.epoch) == (Action.CLAIM, 8)
+
+
+@pytest.mark.parametrize(
+    ("is_readable", "action"),
+    [
+        pytest.param(True, Action.KILL, id="its folder is there and empty"),
+        pytest.param(False, Action.KEEP, id="what it wrote can't be read: another version may have"),
+    ],
+)
+def test_a_driver_that_hangs_between_its_folder_and_its_first_beat_is_hung(is_readable, action):
+    traces = DriverTraces(epoch=1, instance="0123456789abcdef", heartbeat=None, exit=None, is_readable=is_readable)
+    facts = seen(SUBMITTED, status=RUNNING, traces=(traces,), still=301)
+
+    assert decide(observed(SUBMITTED, facts), ORDERS, mine=NOBODY).action is action
 
 
 def test_a_wait_says_when_it_ends():
