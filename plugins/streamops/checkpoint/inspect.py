@@ -84,10 +84,9 @@ def _file_sources(newest: OffsetEntry | None) -> tuple[FileSource, ...]:
     """Positional entries keep their sources' logs in folders by number, entries of v2 by id."""
     if newest is None:
         return ()
-    folders = newest.source_ids or tuple(map(str, range(len(newest.sources))))
     return tuple(
         FileSource(folder=folder, log_offset=offset.log_offset)
-        for folder, offset in zip(folders, newest.offsets, strict=True)
+        for folder, offset in zip(newest.source_names, newest.offsets, strict=True)
         if isinstance(offset, FileOffset)
     )
 

@@ -50,6 +50,11 @@ class OffsetEntry:
     header: OffsetHeader = OffsetHeader()
 
     @property
+    def source_names(self) -> tuple[str, ...]:
+        """By what the sources are told apart from entry to entry: their ids, or in `v1` their positions."""
+        return self.source_ids or tuple(map(str, range(len(self.sources))))
+
+    @property
     def offsets(self) -> tuple[SourceOffset | None, ...]:
         """What the sources' texts say; None where the source had no offset yet."""
         return tuple(None if text is None else parse_source_offset(text) for text in self.sources)

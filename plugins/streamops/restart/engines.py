@@ -42,8 +42,6 @@ class Engine:
     """Text of the error where a batch is pending and the entry below it is missing; `{batch}` is that entry."""
     reads_source_as_name: bool
     """Whether an entry marked v2 with positional lines is read, and the input of its batch taken again (P15c)."""
-    repairs_snapshots: bool
-    """Whether a state snapshot that can't be read is rebuilt from its deltas."""
     missing_state_error: str
     """Text of the error where a file of the state is missing."""
 
@@ -63,7 +61,6 @@ ENGINES = {
             without_offsets_error=_GONE_3,
             without_previous_error=_NOT_THERE,
             reads_source_as_name=False,
-            repairs_snapshots=False,
             missing_state_error="does not exist",
         ),
         Engine(
@@ -75,7 +72,6 @@ ENGINES = {
             without_offsets_error=_GONE_3,
             without_previous_error=_NOT_THERE,
             reads_source_as_name=False,
-            repairs_snapshots=False,
             missing_state_error="CANNOT_LOAD_STATE_STORE",
         ),
         Engine(
@@ -87,7 +83,6 @@ ENGINES = {
             without_offsets_error="STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
             without_previous_error=_NOT_THERE,
             reads_source_as_name=False,
-            repairs_snapshots=False,
             missing_state_error="CANNOT_LOAD_STATE_STORE",
         ),
         Engine(
@@ -99,7 +94,6 @@ ENGINES = {
             without_offsets_error="assertion failed",
             without_previous_error="Previous batch {batch} not found in offset log",
             reads_source_as_name=True,
-            repairs_snapshots=True,
             missing_state_error="CANNOT_LOAD_STATE_STORE",
         ),
         Engine(
@@ -111,7 +105,6 @@ ENGINES = {
             without_offsets_error="assertion failed",
             without_previous_error="Previous batch {batch} not found in offset log",
             reads_source_as_name=True,
-            repairs_snapshots=True,
             missing_state_error="CANNOT_LOAD_STATE_STORE",
         ),
     )

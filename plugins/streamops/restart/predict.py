@@ -246,12 +246,11 @@ def _ranges(facts: CheckpointFacts) -> tuple[SourceRange, ...]:
     newest, previous = facts.newest, facts.previous
     if newest is None:
         return ()
-    starts: dict[str, str | None] = {}
-    if previous:
-        names = previous.source_ids or tuple(map(str, range(len(previous.sources))))
-        starts = dict(zip(names, previous.sources, strict=True))
-    names = newest.source_ids or tuple(map(str, range(len(newest.sources))))
-    return tuple(SourceRange(start=starts.get(name), end=end) for name, end in zip(names, newest.sources, strict=True))
+    starts = dict(zip(previous.source_names, previous.sources, strict=True)) if previous else {}
+    return tuple(
+        SourceRange(start=starts.get(name), end=end)
+        for name, end in zip(newest.source_names, newest.sources, strict=True)
+    )
 
 
 def _broken(facts: CheckpointFacts, file: str) -> BrokenFile | None:

@@ -222,8 +222,8 @@ def _pairs(facts: CheckpointFacts) -> Iterator[tuple[str, str | None, str | None
     before, now = facts.previous, facts.newest
     if before is None or now is None:
         return
-    had = dict(zip(before.source_ids or map(str, range(len(before.sources))), before.sources, strict=False))
-    for name, text in zip(now.source_ids or map(str, range(len(now.sources))), now.sources, strict=False):
+    had = dict(zip(before.source_names, before.sources, strict=True))
+    for name, text in zip(now.source_names, now.sources, strict=True):
         yield name, had.get(name), text
 
 
