@@ -15,18 +15,22 @@ _LOOKS_FOR_ONE_ID = 10
 
 
 class SupervisingTask:
-    """Task `supervise` of a stream's DAG, in its newest run."""
+    """Task `supervise` of a stream's DAG, in the run that is under way."""
 
     def __init__(self, api: AirflowApi, stream: str) -> None:
         self._api = api
         self.dag_id = stream_dag_id(stream)
 
     def run(self) -> DagRun | None:
-        """The newest run; None before the first."""
-        return max(self._api.dag_runs(self.dag_id), key=lambda run: str(run.started_at), default=None)
+        """The run that is under way, else the newest; None before the first.
+
+        Clearing a task brings its ended run back, while the next one may be queued already: it waits for this one's end.
+        """
+        runs = self._api.dag_runs(self.dag_id)
+        return next((run for run in runs if run.state == "running"), runs[0] if runs else None)
 
     def instance(self) -> TaskInstance | None:
-        """The task in the newest run."""
+        """The task in that run."""
         run = self.run()
         instances = self._api.task_instances(self.dag_id, run.run_id) if run else ()
         return next((instance for instance in instances if instance.task_id == TASK), None)
@@ -38,7 +42,7 @@ class SupervisingTask:
         return "" if state == "deferred" else f"task {TASK} to be deferred, now {state}"
 
     def clear(self) -> None:
-        """Let the task of the newest run start again, as a person does in the UI."""
+        """Let the task of that run start again, as a person does in the UI."""
         run = self.run()
         if run is None:
             raise SandboxError(f"{self.dag_id} has no run yet")
