@@ -14,12 +14,14 @@ from rich.text import Text
 
 from streamops.cli.act_result import ActOutcome, ActResult
 from streamops.cli.history_text import history_lines
+from streamops.cli.plan_text import outlook_lines
 from streamops.cli.status_text import drift_lines, status_notes, status_table
 from streamops.cli.words import brief as brief
 from streamops.settings import Settings, SettingsProblem
 from streamops.supervisor.act_plan import Act
 from streamops.supervisor.act_progress import Stage
 from streamops.supervisor.history import History
+from streamops.supervisor.outlook import Outlook
 from streamops.supervisor.status import StreamStatus
 
 _UNBOUNDED = 10_000
@@ -49,6 +51,10 @@ class Output(Protocol):
 
     def history(self, history: History) -> None:
         """What was done to a stream."""
+        ...
+
+    def outlook(self, outlook: Outlook) -> None:
+        """What a start now would do."""
         ...
 
     def settings(self, settings: Settings) -> None:
@@ -90,6 +96,9 @@ class JsonOutput:
 
     def history(self, history: History) -> None:
         self._print(dataclasses.asdict(history))
+
+    def outlook(self, outlook: Outlook) -> None:
+        self._print(dataclasses.asdict(outlook))
 
     def settings(self, settings: Settings) -> None:
         streams = [spec.name for spec in settings.streams]
@@ -133,6 +142,10 @@ class TextOutput:
 
     def history(self, history: History) -> None:
         for line in history_lines(history):
+            self._console.print(line)
+
+    def outlook(self, outlook: Outlook) -> None:
+        for line in outlook_lines(outlook):
             self._console.print(line)
 
     def settings(self, settings: Settings) -> None:

@@ -30,9 +30,10 @@ from streamops.restart import FailureClass, Remedy
 from streamops.spec import StreamSpec
 from streamops.spec.wire import spec_text
 from streamops.supervisor.bundle import file_sha256
+from streamops.supervisor.checkpoints import position_of
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.endings import driver_end
-from streamops.supervisor.observe import Observation, Observer, position_of, registry_entry
+from streamops.supervisor.observe import Observation, Observer, registry_entry
 from streamops.supervisor.submission import submit_request
 
 log = logging.getLogger(__name__)

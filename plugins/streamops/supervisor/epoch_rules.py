@@ -10,6 +10,7 @@ from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.end_rules import record_end
 from streamops.supervisor.given_timings import timings_of
 from streamops.supervisor.observe import EpochFacts, Observation
+from streamops.supervisor.preflight import worst_plan
 from streamops.supervisor.start_rules import (
     decide_start,
     foreign_writer,
@@ -17,7 +18,6 @@ from streamops.supervisor.start_rules import (
     parked,
     policy,
     stopped,
-    worst_plan,
 )
 
 

@@ -1,13 +1,13 @@
 """Everything that a decision rests on, read in one go. Reads only."""
 
-import itertools
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from streamops.checkpoint import CheckpointFacts, read_checkpoint
+from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.clock import Clock
 from streamops.control.drivers import DriverTraces, Heartbeat, driver_instances, highest_epoch, traces_among
-from streamops.control.layout import PROGRESS, companion_checkpoint, control_folder, driver_folder
+from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.control.log import LogReader
 from streamops.control.records import DriverHandle, Position
 from streamops.control.registry import RegistryEntry, read_registry, registry_conflicts
@@ -18,6 +18,7 @@ from streamops.progress import ProgressHistory, read_progress
 from streamops.restart import Remedy
 from streamops.spec import StreamSpec
 from streamops.storage import Storage, join
+from streamops.supervisor.checkpoints import inspect_checkpoints, position_of, read_checkpoints
 from streamops.supervisor.probes import NetworkProber, Prober, Reachability
 from streamops.supervisor.stillness import Stillness
 
@@ -64,6 +65,8 @@ class Observation:
     checkpoint: CheckpointFacts | None
     """Read only when no submitted epoch is open: a running query owns its checkpoint."""
     companions: tuple[CheckpointFacts, ...] = ()
+    in_depth: tuple[CheckpointSnapshot, ...] = ()
+    """The checkpoint and then its companions with all that a start would come across; read only when one is next."""
     registry_conflicts: tuple[str, ...] = ()
     unchanged_for: timedelta = timedelta(0)
     """How long the log has not grown under this observer's eyes."""
@@ -142,6 +145,16 @@ class Observer:
             dependency=self._dependency(state),
         )
 
+    def deepen(self, seen: Observation) -> Observation:
+        """The same with the checkpoints in full, read anew: sources' logs, input, state. As many reads as state has parts."""
+        own, *companions = inspect_checkpoints(self._storage, self._spec.checkpoint)
+        return replace(
+            seen,
+            checkpoint=own.facts,
+            companions=tuple(companion.facts for companion in companions),
+            in_depth=(own, *companions),
+        )
+
     def position(self) -> Position:
         """Where the checkpoint stands now."""
         return position_of(*read_checkpoints(self._storage, self._spec.checkpoint))
@@ -195,23 +208,6 @@ class Observer:
 def _newest_beat(traces: tuple[DriverTraces, ...]) -> Heartbeat | None:
     beats = [trace.heartbeat for trace in traces if trace.heartbeat]
     return max(beats, key=lambda beat: beat.at, default=None)
-
-
-def read_checkpoints(storage: Storage, checkpoint: str) -> tuple[CheckpointFacts, tuple[CheckpointFacts, ...]]:
-    """The checkpoint of a stream and those of its companions, as far as they were ever begun."""
-    numbered = (read_checkpoint(storage, companion_checkpoint(checkpoint, number)) for number in itertools.count())
-    companions = itertools.takewhile(lambda facts: facts.query_id or facts.broken or not facts.is_new, numbered)
-    return read_checkpoint(storage, checkpoint), tuple(companions)
-
-
-def position_of(facts: CheckpointFacts, companions: tuple[CheckpointFacts, ...] = ()) -> Position:
-    """The position of a checkpoint and its companions, as records hold it."""
-    return Position(
-        query_id=facts.query_id or "",
-        offset=facts.last_offset,
-        commit=facts.last_commit,
-        companions=tuple(position_of(companion) for companion in companions),
-    )
 
 
 def registry_entry(spec: StreamSpec, query_id: str | None) -> RegistryEntry:

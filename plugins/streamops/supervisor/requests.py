@@ -29,7 +29,7 @@ from streamops.errors import AppendRefusedError, ControlLogError
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.supervisor.act import new_record
-from streamops.supervisor.observe import position_of, read_checkpoints
+from streamops.supervisor.checkpoints import position_of, read_checkpoints
 
 _TRIES = 10
 

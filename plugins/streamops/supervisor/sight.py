@@ -4,10 +4,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.control.attendance import Attendance
 from streamops.restart import RestartPlan
 from streamops.supervisor.drift import Declaration
-from streamops.supervisor.start_rules import worst_plan
+from streamops.supervisor.observe import Observation
+from streamops.supervisor.preflight import CheckpointPlan, plans_of, worst_plan
 from streamops.supervisor.supervisor import Look
 
 
@@ -30,17 +32,32 @@ class Sight:
 
     look: Look
     around: Surroundings
-    checkpoint: CheckpointFacts
-    """Read even while a driver lives: a stop that no start could follow must be known before."""
-    companions: tuple[CheckpointFacts, ...] = ()
+    checkpoints: tuple[CheckpointSnapshot, ...]
+    """The stream's own and then its companions'. Read even while a driver lives: a stop that no start could follow must
+    be known before."""
+
+    @property
+    def checkpoint(self) -> CheckpointFacts:
+        """The logs of the stream's own checkpoint."""
+        return self.checkpoints[0].facts
 
     @property
     def start_plan(self) -> RestartPlan:
         """What Spark would do if it were started on the checkpoint as it stands now."""
-        seen = replace(self.look.observation, checkpoint=self.checkpoint, companions=self.companions)
-        return worst_plan(seen)
+        return worst_plan(self._at_a_start)
+
+    @property
+    def checkpoint_plans(self) -> tuple[CheckpointPlan, ...]:
+        """The same for each checkpoint by itself."""
+        return plans_of(self._at_a_start)
 
     @property
     def is_unattended(self) -> bool:
         """Whether nobody is there who would start, restart or kill a driver."""
         return self.around.is_unattended(self.look.observation.now)
+
+    @property
+    def _at_a_start(self) -> Observation:
+        own, *companions = (snapshot.facts for snapshot in self.checkpoints)
+        seen = self.look.observation
+        return replace(seen, checkpoint=own, companions=tuple(companions), in_depth=self.checkpoints)

@@ -1,23 +1,22 @@
 """Rules for a stream of which nothing lives: may it be started now? Pure."""
 
-import itertools
 from collections.abc import Callable
 from datetime import timedelta
 
 from streamops.control.state import Desire
 from streamops.restart import (
-    RestartPlan,
     RestartTiming,
     Safety,
     advise_restart,
     fruitless_row,
-    plan_restart,
     wait_after,
 )
 from streamops.spec import StreamSpec
+from streamops.supervisor.checkpoints import position_of
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.given_timings import timings_of
-from streamops.supervisor.observe import Observation, position_of
+from streamops.supervisor.observe import Observation
+from streamops.supervisor.preflight import worst_plan
 
 
 def decide_start(observation: Observation, spec: StreamSpec) -> Decision:
@@ -221,27 +220,3 @@ def _by_plan(observation: Observation, spec: StreamSpec) -> Decision:
         f" `streamops release {spec.name} --accept-unsafe --reason …`",
         plan=plan,
     )
-
-
-def worst_plan(observation: Observation) -> RestartPlan:
-    """The plan of the stream's own checkpoint, or of a companion's where that is worse."""
-    if observation.checkpoint is None:
-        return RestartPlan(safety=Safety.UNKNOWN, summary="the checkpoint was not read while a driver may live")
-    known = observation.state.position
-    plans = [plan_restart(observation.checkpoint, known=known)]
-    known_companions = known.companions if known else ()
-    for companion, position in itertools.zip_longest(observation.companions, known_companions):
-        if companion is None:
-            return RestartPlan(safety=Safety.UNSAFE, summary="the checkpoint of a companion query is gone: restore it")
-        plans.append(plan_restart(companion, known=position))
-    return max(plans, key=lambda plan: _SEVERITY.index(plan.safety))
-
-
-_SEVERITY = (
-    Safety.SAFE,
-    Safety.SAFE_IF_IDEMPOTENT,
-    Safety.UNKNOWN,
-    Safety.BLOCKED,
-    Safety.UNSAFE,
-    Safety.FUTILE,
-)

@@ -34,6 +34,8 @@ KILL_PAUSE = timedelta(milliseconds=200)
 MAX_STEPS = 100
 """Acts in one go: a start takes five, a stubborn kill may take many."""
 
+_STARTING = frozenset({Action.CLAIM, Action.SUBMIT})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
@@ -93,6 +95,10 @@ class Supervisor:
         self._state = self._read_state()
         observation = self._observer.observe(self._state)
         decision = decide(observation, self.spec, mine=self._actor.claims)
+        if decision.action in _STARTING:
+            # The logs alone allow it. All that a start would come across is worth its reads only now.
+            observation = self._observer.deepen(observation)
+            decision = decide(observation, self.spec, mine=self._actor.claims)
         self.last_look = Look(observation=observation, decision=decision)
         return self.last_look
 

@@ -3,6 +3,7 @@
 import pytest
 
 from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.reader import BrokenFile
 from streamops.control.attendance import Attendance
 from streamops.control.records import (
@@ -58,7 +59,7 @@ def a_sight(
     return Sight(
         look=Look(observation=observation, decision=decide(observation, spec, mine=frozenset())),
         around=Surroundings(attendance=attendance, declaration=declaration),
-        checkpoint=found,
+        checkpoints=(CheckpointSnapshot(facts=found),),
     )
 
 
