@@ -167,7 +167,8 @@ def _start_requested(state: LogState, body: StartRequested, note: Note) -> LogSt
 
 
 def _restart_requested(state: LogState, body: RestartRequested, note: Note) -> LogState | None:
-    if state.newest is None or body.epoch < state.newest.number or not state.newest.is_open:
+    """Of a driver that has ended, a supervisor wants nothing more; a person wants the next one without further waiting."""
+    if state.newest is None or body.epoch < state.newest.number or (body.is_stuck and not state.newest.is_open):
         return state
     return replace(state, replacement=EndWish(note=note, force=body.force, is_stuck=body.is_stuck))
 

@@ -115,7 +115,7 @@ class LogState:
     is_stop_forced: bool = False
     """Whether whoever asked for the standstill wants no grace for the driver."""
     replacement: EndWish | None = None
-    """Asked for and not yet done: the next claim does it."""
+    """Asked for and not yet done: the next claim does it, and where no driver lives it does not wait."""
     epochs_seen: int = 0
     """The highest epoch that an adoption found traces of."""
     parked: Note | None = None

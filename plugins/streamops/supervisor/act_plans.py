@@ -69,11 +69,11 @@ def plan_replacement(sight: Sight, spec: StreamSpec, *, reason: str, force: bool
         raise SettingsError(f"stream {spec.name}: no driver can be started: {sight.around.declaration.trouble}")
     if state.parked:
         return _released_by_restart(sight, spec, state.parked, reason=reason)
-    if state.newest is None or not state.newest.is_open:
-        return _nothing(Act.RESTART, spec, reason, _no_driver(sight, spec), awaits=_next(state))
     if state.replacement and (state.replacement.force or not force):
         asked = f"a restart is asked for already, by {_told(state.replacement.note)}"
         return _nothing(Act.RESTART, spec, reason, f"{asked}; {decision.reason}", awaits=_next(state))
+    if state.newest is None or not state.newest.is_open:
+        return _without_waiting(sight, spec, reason=reason)
     _refuse_a_last_stop(sight, spec)
     return ActPlan(
         act=Act.RESTART,
@@ -227,6 +227,27 @@ def _forced_repeat(spec: StreamSpec, *, force: bool) -> tuple[str, ...]:
     return (
         f"its sink is {spec.sink.guarantee}: when a batch is cut off, the stream is parked until `streamops release"
         f" {spec.name} --accept-unsafe`",
+    )
+
+
+def _without_waiting(sight: Sight, spec: StreamSpec, *, reason: str) -> ActPlan:
+    """No driver lives. What policy makes the next one wait for is skipped; any other wait is not for a restart to end."""
+    state, decision = sight.look.observation.state, sight.look.decision
+    is_skipped = decision.action is Action.WAIT and decision.until is not None and state.maintenance is None
+    if state.newest is None or not is_skipped:
+        return _nothing(Act.RESTART, spec, reason, _no_driver(sight, spec), awaits=_next(state))
+    return ActPlan(
+        act=Act.RESTART,
+        stream=spec.name,
+        reason=reason,
+        records=(RestartRequested.kind,),
+        effects=(
+            f"the wait until {decision.until:%H:%M:%S} UTC is skipped ({decision.reason})",
+            *brought_by_restart(state.newest.claim, sight.around.declaration),
+            *next_start(sight, spec, wants_running=True),
+        ),
+        warnings=unattended(sight, spec, "nothing starts a driver"),
+        awaits=_next(state),
     )
 
 

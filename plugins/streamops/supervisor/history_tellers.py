@@ -158,7 +158,8 @@ def _stop_requested(body: StopRequested, around: Around) -> Telling:
 
 def _restart_requested(body: RestartRequested, around: Around) -> Telling:
     what = f"restart{', forced' if body.force else ''}{', stuck' if body.is_stuck else ''}"
-    end = around.first_behind(DriverEnded, when=_of_epoch(body.epoch))
+    of_epoch = _of_epoch(body.epoch)
+    end = around.last_before(DriverEnded, when=of_epoch) or around.first_behind(DriverEnded, when=of_epoch)
     waits_for = f"epoch {body.epoch} ended, no driver since" if end else f"epoch {body.epoch} not ended yet"
     return replace(_with_driver(what, around, otherwise=waits_for, above=body.epoch), is_act=not body.is_stuck)
 

@@ -72,8 +72,8 @@ class Requests:
     def restart(self, reason: str, *, force: bool = False) -> Record | None:
         """Let another driver, with the present declaration, take the newest one's place; with `force` without grace.
 
-        None when that is asked for already. ControlLogError when there is no driver to replace: then it is for `start`
-        or `release`.
+        Where that has ended and the next one is waited with, it comes at once. None when that is asked for already.
+        ControlLogError when there has been no driver yet, or when it is for `start` or `release`.
         """
         state = self.state()
         if state.desire is Desire.STOPPED or state.parked:
@@ -81,9 +81,9 @@ class Requests:
             raise ControlLogError(
                 f"stream {self._spec.name} stands still, there is nothing to restart: `streamops {act} {self._spec.name}`"
             )
-        if state.newest is None or not state.newest.is_open:
+        if state.newest is None:
             raise ControlLogError(
-                f"stream {self._spec.name} has no driver to replace: a supervisor starts one with the present declaration"
+                f"stream {self._spec.name} never had a driver: a supervisor starts one with the present declaration"
             )
         if state.replacement and (state.replacement.force or not force):
             return None

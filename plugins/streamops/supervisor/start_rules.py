@@ -137,7 +137,7 @@ def _late_batch(observation: Observation, spec: StreamSpec) -> Decision | None:
 def _unasked_end(observation: Observation, spec: StreamSpec) -> Decision | None:
     """An end that is no failure and that nobody asked for: it costs no budget, but it must not become a busy loop."""
     newest, row = observation.state.newest, fruitless_row(observation.state.unasked_ends, spec.restart)
-    if newest is None or newest.end is None or not row:
+    if newest is None or newest.end is None or not row or _is_wanted_now(observation):
         return None
     left = wait_after(len(row), spec.restart) - observation.since(row[0].at)
     if left <= timedelta(0):
@@ -159,8 +159,8 @@ def policy(observation: Observation, spec: StreamSpec) -> Decision | None:
     )
     if advice.timing is RestartTiming.PARK:
         return Decision(action=Action.PARK, reason=f"{advice.reason}{_damage(observation, spec)}")
-    if state.replacement and not state.replacement.is_stuck:
-        return None  # A person asks for it now.
+    if _is_wanted_now(observation):
+        return None
     if advice.timing is RestartTiming.LATER:
         return Decision(
             action=Action.WAIT,
@@ -177,6 +177,12 @@ def policy(observation: Observation, spec: StreamSpec) -> Decision | None:
             needs_attention=advice.in_a_row > spec.restart.thrash_limit,
         )
     return None
+
+
+def _is_wanted_now(observation: Observation) -> bool:
+    """Whether a person has asked for the next driver: it does not wait."""
+    replacement = observation.state.replacement
+    return replacement is not None and not replacement.is_stuck
 
 
 def _damage(observation: Observation, spec: StreamSpec) -> str:

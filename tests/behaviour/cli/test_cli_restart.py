@@ -8,7 +8,7 @@ import pytest
 from streamops.control.attendance import AttendanceBook
 from streamops.control.drivers import QueryBeat, QueryStep
 from streamops.control.log import ControlLog
-from streamops.control.records import Parked
+from streamops.control.records import Body, MaintenanceBegun, Parked
 from support.checkpoints import commit, offsets
 from support.records import a_record
 from support.terminal import Answer, Terminal
@@ -49,8 +49,12 @@ def running(terminal: Terminal) -> Terminal:
 def park(terminal: Terminal) -> None:
     terminal.fail(text="[DELTA_FAILED] no such column")
     terminal.settle()
+    append(terminal, Parked(), reason="six failures in a row")
+
+
+def append(terminal: Terminal, body: Body, *, reason: str) -> None:
     log = ControlLog.of_checkpoint(terminal.storage, terminal.spec().checkpoint)
-    log.append(a_record(Parked(), terminal.state().next_number, reason="six failures in a row"))
+    log.append(a_record(body, terminal.state().next_number, reason=reason))
 
 
 def test_the_plan_says_what_stops_what_is_new_and_who_comes_next(running: Terminal) -> None:
@@ -190,7 +194,7 @@ def test_a_second_restart_names_the_first_and_waits_for_the_same_driver(running:
     assert running.kinds().count("restart_requested") == 1
 
 
-def test_a_driver_that_dies_before_the_answer_needs_no_restart(
+def test_a_driver_that_dies_before_the_answer_is_followed_without_a_wait(
     running: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The question takes a while; meanwhile the supervisor has put the end on record."""
@@ -202,10 +206,11 @@ def test_a_driver_that_dies_before_the_answer_needs_no_restart(
     monkeypatch.setattr("sys.stdin", SlowAnswer(meanwhile))
 
     answer = running.run("restart", "orders", "--reason", "new job", "--no-wait")
+    running.settle()
 
     assert answer.code == 0
-    assert "nothing to do: no driver lives, and a supervisor starts one with the present declaration" in answer.out
-    assert "restart_requested" not in running.kinds()
+    assert running.kinds()[-3:] == ["restart_requested", "claimed", "submitted"]
+    assert running.newest().number == 2
 
 
 def test_a_driver_that_was_replaced_before_the_answer_is_the_one_that_is_restarted(
@@ -231,15 +236,30 @@ def test_a_driver_that_was_replaced_before_the_answer_is_the_one_that_is_restart
     assert "no batch of a new driver was committed within 5 s: epoch 2 is stopping" in answer.out
 
 
-def test_without_a_driver_there_is_nothing_to_replace_and_the_next_start_is_told(running: Terminal) -> None:
+def test_a_restart_during_a_back_off_skips_the_rest_of_it(running: Terminal) -> None:
     running.fail()
     running.settle()
 
     answer = restart(running, "--no-wait")
+    running.settle()
 
     assert answer.code == 0
-    assert "nothing to do: no driver lives" in answer.out
-    assert "starts one with the present declaration at 12:00:15 UTC (back-off:" in answer.out
+    assert "the wait until 12:00:15 UTC is skipped (back-off:" in answer.err
+    assert "a start now is safe: batch 4 is committed: batch 5 is planned next" in answer.err
+    assert running.newest().number == 2
+
+
+def test_a_wait_that_a_person_cannot_end_is_told_and_nothing_is_recorded(running: Terminal) -> None:
+    """During a maintenance no supervisor starts anything, whoever asks."""
+    running.fail()
+    running.settle()
+    append(running, MaintenanceBegun(until=running.clock.now() + timedelta(hours=1)), reason="a catch-up")
+
+    answer = restart(running, "--no-wait")
+
+    assert answer.code == 0
+    assert "nothing to do: no driver lives, and a supervisor starts one with the present declaration" in answer.out
+    assert "restart_requested" not in running.kinds()
 
 
 def test_a_parked_stream_is_released_by_a_restart(running: Terminal) -> None:

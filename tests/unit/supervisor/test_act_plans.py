@@ -1,5 +1,7 @@
 """What a request will do, before it is made."""
 
+from datetime import datetime
+
 import pytest
 
 from streamops.checkpoint import CheckpointFacts
@@ -8,6 +10,7 @@ from streamops.checkpoint.reader import BrokenFile
 from streamops.control.attendance import Attendance
 from streamops.control.records import (
     Body,
+    MaintenanceBegun,
     Outcome,
     Parked,
     Position,
@@ -30,7 +33,7 @@ from streamops.supervisor.drift import Declaration
 from streamops.supervisor.sight import Sight, Surroundings
 from support.checkpoints import QUERY_ID
 from support.observations import NOW, a_beat, a_checkpoint, observed, seen
-from support.records import a_claim, a_state, a_submit, an_end
+from support.records import a_claim, a_record, a_state, a_submit, an_end
 from support.specs import SUPERVISOR, a_stream
 
 SPEC = a_stream()
@@ -46,12 +49,13 @@ def a_sight(
     conflicts: tuple[str, ...] = (),
     signed: bool = True,
     trouble: str = "",
+    now: datetime = NOW,
 ) -> Sight:
     """Everything that a plan of this moment rests on."""
     state = a_state(*bodies)
     facts = [_seen(state, epoch.number, driver) for epoch in state.open_epochs]
     found = checkpoint or a_checkpoint(query_id=None)
-    observation = observed(state, *facts, checkpoint=found, conflicts=conflicts)
+    observation = observed(state, *facts, checkpoint=found, conflicts=conflicts, now=now)
     attendance = Attendance(stream=spec.name, at=NOW, by=SUPERVISOR) if signed else None
     declaration = Declaration(
         spec=spec_text(spec), job_sha256="" if trouble else "0" * 64, library_version="0", trouble=trouble
@@ -97,6 +101,22 @@ def test_a_restart_asks_for_what_is_missing(
 
     assert (plan.act, plan.records, plan.is_needed) == (Act.RESTART, records, bool(records))
     assert plan.awaits == AwaitedStart(epoch=epoch)
+
+
+@pytest.mark.parametrize(
+    ("since_then", "records"),
+    [
+        pytest.param((), ("restart_requested",), id="it is skipped"),
+        pytest.param((RestartRequested(epoch=1),), (), id="it is skipped already"),
+        pytest.param((MaintenanceBegun(until=NOW),), (), id="during a maintenance nobody starts a driver"),
+    ],
+)
+def test_a_restart_skips_the_wait_that_policy_sets(since_then: tuple[Body, ...], records: tuple[str, ...]) -> None:
+    bodies = (*RUNNING, an_end(1, Outcome.FAILED), *since_then)
+
+    plan = replacement(*bodies, now=a_record(Parked(), len(bodies)).at)
+
+    assert (plan.records, plan.awaits) == (records, AwaitedStart(epoch=2))
 
 
 def test_a_stopped_stream_is_for_start() -> None:

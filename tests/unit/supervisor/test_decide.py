@@ -587,9 +587,34 @@ def test_a_driver_that_is_asked_to_end_is_given_the_grace_and_no_more(row):
         expect=Action.CLAIM,
     ),
     Row(
+        because="nor when it is asked for during that back-off",
+        sees=observed(
+            (state := a_state(a_claim(1), a_submit(1), an_end(1, Outcome.FAILED), RestartRequested(epoch=1))),
+            now=a_record(Parked(), 3).at,
+        ),
+        expect=Action.CLAIM,
+        epoch=2,
+    ),
+    Row(
+        because="nor the wait after an end that was no failure",
+        sees=observed(
+            (state := a_state(a_claim(1), a_submit(1), an_end(1, Outcome.LEASE_LOST), RestartRequested(epoch=1))),
+            now=a_record(Parked(), 3).at,
+        ),
+        expect=Action.CLAIM,
+    ),
+    Row(
         because="but it does not lift the limits",
         sees=observed(
             (state := a_state(a_claim(1), a_submit(1), RestartRequested(epoch=1), an_end(1, Outcome.FAILED))),
+        ),
+        spec=a_stream(restart=RestartPolicy(budget_per_hour=0)),
+        expect=Action.PARK,
+    ),
+    Row(
+        because="nor does one that is asked for during the back-off",
+        sees=observed(
+            (state := a_state(a_claim(1), a_submit(1), an_end(1, Outcome.FAILED), RestartRequested(epoch=1))),
         ),
         spec=a_stream(restart=RestartPolicy(budget_per_hour=0)),
         expect=Action.PARK,

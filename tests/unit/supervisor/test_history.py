@@ -46,6 +46,12 @@ def outcome_of(act: Body, *behind: Body) -> str:
     return entry.outcome
 
 
+def test_a_restart_during_a_back_off_waits_for_no_end() -> None:
+    entry = told(*RAN, an_end(1, Outcome.FAILED), RestartRequested(epoch=1))[-1]
+
+    assert entry.outcome == "epoch 1 ended, no driver since"
+
+
 @pytest.mark.parametrize(
     ("act", "behind", "outcome"),
     [
