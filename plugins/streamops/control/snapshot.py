@@ -51,7 +51,8 @@ def refresh_state(storage: ReadableStorage, control: str, state: LogState) -> Lo
     if not records or records[0].nonce != state.last_nonce:
         raise CorruptRecordError(
             f"{control}: record {state.next_number - 1}, which has been seen, is gone or another: records were removed,"
-            " or an old backup was put back; restore the log"
+            " or an old backup was put back. Restore the log; where that can't be done, make sure that no driver lives,"
+            " then `streamops adopt`"
         )
     return fold(records[1:], state)
 
@@ -66,6 +67,11 @@ def save_snapshot_if_due(storage: WritableStorage, control: str, before: LogStat
     except StorageError as error:
         # The record is in the log, and that is what counts.
         log.warning("snapshot of %s not written: %s", control, error)
+
+
+def forget_snapshot(storage: WritableStorage, control: str) -> None:
+    """Remove what may tell of a log that is lost for good. Raises StorageError."""
+    storage.delete(_address(control))
 
 
 def _read_snapshot(storage: ReadableStorage, control: str) -> LogState | None:

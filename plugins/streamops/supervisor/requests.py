@@ -23,9 +23,9 @@ from streamops.control.records import (
     StartRequested,
     StopRequested,
 )
-from streamops.control.snapshot import load_state, save_snapshot_if_due
+from streamops.control.snapshot import forget_snapshot, load_state, save_snapshot_if_due
 from streamops.control.state import Desire, LogState
-from streamops.errors import AppendRefusedError, ControlLogError
+from streamops.errors import AppendRefusedError, ControlLogError, CorruptRecordError
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.supervisor.act import new_record
@@ -128,6 +128,8 @@ class Requests:
                 f"stream {self._spec.name}: its checkpoint moved from batch {before.offset} to {after.offset}, or a driver"
                 f" beat, within {watch.total_seconds():.0f} s: somebody runs it; stop that query first"
             )
+        # The snapshot may tell of a log that is lost, and nothing could be appended to what is left of it.
+        forget_snapshot(self._storage, self._log.control)
         return self._append(Adopted(stream=self._spec.name, position=after, epochs_seen=seen), reason)
 
     def _refuse_to_accept(self, state: LogState) -> None:
@@ -140,7 +142,10 @@ class Requests:
             )
 
     def _refuse_needless_adoption(self, position: Position, epochs_seen: int) -> None:
-        state = self.state()
+        try:
+            state = self.state()
+        except CorruptRecordError:
+            return  # Records are lost, or one is broken: then the append tells.
         if epochs_seen >= state.next_epoch:
             return
         if state.position is not None:

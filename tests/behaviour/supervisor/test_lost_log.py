@@ -3,9 +3,13 @@
 import pytest
 
 from streamops.control.layout import record_address
-from streamops.errors import CorruptRecordError
+from streamops.control.log import ControlLog
+from streamops.control.records import StartRequested
+from streamops.control.snapshot import SNAPSHOT_INTERVAL, save_snapshot_if_due
+from streamops.errors import ControlLogError, CorruptRecordError
 from streamops.storage import join
 from streamops.supervisor import Action
+from support.records import a_record
 from support.specs import seconds
 
 
@@ -14,6 +18,16 @@ def a_watched_stream(world):
     world.run(seconds(20), supervisor)
     assert world.driver.batches
     return supervisor
+
+
+def with_snapshot(world):
+    """As each fiftieth record leaves one."""
+    log = ControlLog(world.storage, world.control)
+    while world.state.next_number < SNAPSHOT_INTERVAL:
+        before = world.state
+        record = log.append(a_record(StartRequested(), before.next_number))
+        save_snapshot_if_due(world.storage, world.control, before, record)
+    assert "snapshot.json" in world.storage.list(world.control)
 
 
 def lose_log(world):
@@ -54,6 +68,34 @@ def test_what_stood_still_in_the_old_log_says_nothing_of_the_new_one(world):
         supervisor.look()
 
     assert supervisor.hand_over() == "{}"
+
+
+def test_a_snapshot_of_the_lost_log_does_not_keep_it_from_being_adopted(world):
+    a_watched_stream(world)
+    with_snapshot(world)
+    lose_log(world)
+    with pytest.raises(CorruptRecordError, match=r"Restore the log; where that can't be done.*then `streamops adopt`"):
+        world.supervisor().look()
+    world.run(seconds(120))
+
+    adopted = world.person().adopt("the log is lost", watch=seconds(60))
+    world.run_through_trouble(seconds(30), world.supervisor())
+
+    assert adopted.number == 0
+    assert world.driver.epoch == 2
+
+
+def test_the_snapshot_stays_while_the_adoption_is_refused(world):
+    """It still tells that records are lost, which the traces of drivers alone may not."""
+    a_watched_stream(world)
+    with_snapshot(world)
+    lose_log(world)
+    world.clock.on_sleep = world.driver.beat
+
+    with pytest.raises(ControlLogError, match="somebody runs it"):
+        world.person().adopt("the log is lost", watch=seconds(30))
+
+    assert "snapshot.json" in world.storage.list(world.control)
 
 
 def test_a_broken_record_is_told_each_time(world):
