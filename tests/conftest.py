@@ -4,13 +4,20 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-# The same examples each time: a build that fails does so for everybody. `--hypothesis-profile=chaos` looks for new ones.
+# The same examples each time: a build that fails does so for everybody. The profiles `chaos` and `fuzz` look for new ones.
 settings.register_profile("streamops", deadline=None, derandomize=True, stateful_step_count=30)
 settings.register_profile(
     "chaos",
     deadline=None,
     max_examples=int(os.environ.get("SCHEDULES", "10000")),
     stateful_step_count=40,
+    suppress_health_check=list(HealthCheck),
+    print_blob=True,
+)
+settings.register_profile(
+    "fuzz",
+    deadline=None,
+    max_examples=int(os.environ.get("EXAMPLES", "10000")),
     suppress_health_check=list(HealthCheck),
     print_blob=True,
 )

@@ -17,6 +17,9 @@ T = TypeVar("T")
 _BROKEN = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 """What decoding of arbitrary bytes may raise."""
 
+_SHOWN = 200
+"""Characters of such an error: it may repeat the whole file."""
+
 
 def encode_record(record: Record) -> bytes:
     """The record as the bytes of its file."""
@@ -56,7 +59,7 @@ def decode_record(content: bytes, *, address: str) -> Record:
             min_reader=min_reader,
         )
     except _BROKEN as error:
-        raise CorruptRecordError(f"{address} is not a control record: {error!r}") from error
+        raise CorruptRecordError(f"{address} is not a control record: {error!r:.{_SHOWN}}") from error
 
 
 def encode(value: object) -> bytes:
@@ -69,7 +72,7 @@ def decode(kind: type[T], content: bytes, *, address: str) -> T:
     try:
         return _build(kind, json.loads(content))
     except _BROKEN as error:
-        raise CorruptRecordError(f"{address} does not hold a {kind.__name__}: {error!r}") from error
+        raise CorruptRecordError(f"{address} does not hold a {kind.__name__}: {error!r:.{_SHOWN}}") from error
 
 
 def _decode_body(kind: str, fields: dict[str, Any]) -> Body:

@@ -14,6 +14,9 @@ from typing import Any
 _BROKEN = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 """What reading of arbitrary JSON may raise."""
 
+_SHOWN = 200
+"""Characters of such an error: it may repeat the whole event."""
+
 _LONGEST = timedelta(days=365)
 
 _LAG = "maxOffsetsBehindLatest"
@@ -108,7 +111,7 @@ def parse_event(line: str) -> ProgressEvent:
     try:
         return _event(json.loads(line))
     except _BROKEN as error:
-        raise ValueError(f"not a progress event: {error!r}") from error
+        raise ValueError(f"not a progress event: {error!r:.{_SHOWN}}") from error
 
 
 def _event(fields: Mapping[str, Any]) -> ProgressEvent:
