@@ -12,14 +12,14 @@ from streamops.control.log import LogReader
 from streamops.control.records import Record
 from streamops.control.state import LogState
 from streamops.errors import CorruptRecordError, ObjectNotFoundError, StorageError
-from streamops.storage import ReadableStorage, WritableStorage, join
+from streamops.storage import ReadableStorage, Storage, WritableStorage, join
 
 log = logging.getLogger(__name__)
 
 SNAPSHOT_INTERVAL = 50
 """Records between two snapshots."""
 
-FOLD_VERSION = 6
+FOLD_VERSION = 7
 """Raised whenever the fold gives another state for the same records."""
 
 
@@ -69,7 +69,7 @@ def save_snapshot_if_due(storage: WritableStorage, control: str, before: LogStat
         log.warning("snapshot of %s not written: %s", control, error)
 
 
-def forget_snapshot(storage: WritableStorage, control: str) -> None:
+def forget_snapshot(storage: Storage, control: str) -> None:
     """Remove what may tell of a log that is lost for good. Raises StorageError."""
     storage.delete(_address(control))
 
