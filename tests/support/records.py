@@ -30,6 +30,7 @@ from streamops.control.records import (
     StartRequested,
     StopRequested,
     Submitted,
+    VerdictChanged,
 )
 from streamops.control.state import LogState
 from streamops.spec.wire import spec_text
@@ -153,6 +154,7 @@ BODIES: dict[type, st.SearchStrategy[Body]] = {
     Released: st.builds(Released, accepts_unsafe=st.booleans()),
     ActBegun: st.builds(ActBegun, act=texts, plan=texts),
     ActEnded: st.builds(ActEnded, act=texts, plan=texts, outcome=texts),
+    VerdictChanged: st.builds(VerdictChanged, after=texts, before=texts, rules=st.lists(texts, max_size=3).map(tuple)),
 }
 
 bodies: st.SearchStrategy[Body] = st.one_of(*BODIES.values())

@@ -18,7 +18,7 @@ _BROKEN = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, Rec
 """What decoding of arbitrary bytes may raise."""
 
 _SHOWN = 200
-"""Characters of such an error: it may repeat the whole file."""
+"""Characters of what a message repeats from a file: it may be the whole of it."""
 
 
 def encode_record(record: Record) -> bytes:
@@ -47,7 +47,7 @@ def decode_record(content: bytes, *, address: str) -> Record:
         min_reader = _convert(int, fields["min_reader"])
         if min_reader > READER_VERSION:
             raise NewerRecordError(
-                f"{address} needs a reader of version {min_reader}, this streamops is version {READER_VERSION}: upgrade it"
+                f"{address} needs a reader of version {min_reader!s:.{_SHOWN}}, this streamops is version {READER_VERSION}: upgrade it"
             )
         return Record(
             number=_convert(int, fields["number"]),

@@ -27,6 +27,7 @@ from streamops.control.records import (
     StopRequested,
     Submitted,
     UnknownBody,
+    VerdictChanged,
 )
 from streamops.control.state import MAX_FAILURES_KEPT, Desire, EndWish, Epoch, Failure, LogState, Maintenance, Note
 
@@ -190,6 +191,10 @@ def _released(state: LogState, body: Released, note: Note) -> LogState | None:
     return replace(released, accepts_unsafe=body.accepts_unsafe, carried_acceptance=False)
 
 
+def _verdict_changed(state: LogState, body: VerdictChanged, note: Note) -> LogState | None:
+    return replace(state, verdict=body.after)
+
+
 # Acts leave no trace in the state yet: they are there for the audit trail.
 _RULES: dict[type, Callable[[LogState, Any, Note], LogState | None]] = {
     Adopted: _adopted,
@@ -204,4 +209,5 @@ _RULES: dict[type, Callable[[LogState, Any, Note], LogState | None]] = {
     MaintenanceEnded: _maintenance_ended,
     Parked: _parked,
     Released: _released,
+    VerdictChanged: _verdict_changed,
 }

@@ -7,7 +7,7 @@ default, nothing may be renamed or removed, and a record that an older reader wo
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 READER_VERSION = 1
 """What this version understands; a record with a higher `min_reader` must not be folded by it."""
@@ -225,6 +225,19 @@ class ActEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictChanged:
+    """The checkpoint is judged otherwise than before. It decides nothing: who runs and who may write stays as it was."""
+
+    kind: ClassVar[str] = "verdict_changed"
+    after: str
+    """As `health.Verdict` spells it."""
+    before: str = ""
+    """Empty where no verdict was on record."""
+    rules: tuple[str, ...] = ()
+    """Ids of the rules that make the verdict, worst first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownBody:
     """A kind that a newer version wrote and that this one may skip: counted, not understood."""
 
@@ -246,28 +259,11 @@ Body = (
     | Released
     | ActBegun
     | ActEnded
+    | VerdictChanged
     | UnknownBody
 )
 
-KNOWN_BODIES: dict[str, type] = {
-    body.kind: body
-    for body in (
-        Adopted,
-        Claimed,
-        Submitted,
-        KillBegun,
-        DriverEnded,
-        StopRequested,
-        StartRequested,
-        RestartRequested,
-        MaintenanceBegun,
-        MaintenanceEnded,
-        Parked,
-        Released,
-        ActBegun,
-        ActEnded,
-    )
-}
+KNOWN_BODIES: dict[str, type] = {body.kind: body for body in get_args(Body) if body is not UnknownBody}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

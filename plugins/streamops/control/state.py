@@ -133,6 +133,8 @@ class LogState:
 
     It was given for the checkpoint as that claim found it: whatever somebody has written since is not covered.
     """
+    verdict: str = ""
+    """Of the last health check that found the checkpoint otherwise than the one before; empty where none is on record."""
     unknown_records: int = 0
     contradictions: int = 0
 

@@ -25,6 +25,7 @@ from streamops.control.records import (
     StopRequested,
     Submitted,
     UnknownBody,
+    VerdictChanged,
 )
 from streamops.supervisor.log_tail import UnreadableRecord
 
@@ -214,6 +215,11 @@ def _act_ended(body: ActEnded, around: Around) -> Telling | None:
     return Telling(what=f"end of {body.act}, plan {body.plan}", outcome=body.outcome, is_act=True)
 
 
+def _verdict_changed(body: VerdictChanged, around: Around) -> Telling:
+    before = f", {body.before} before" if body.before else ""
+    return Telling(what=f"checkpoint judged {body.after}{before}", outcome=", ".join(body.rules))
+
+
 _TELLERS: dict[type, Callable[[Any, Around], Telling | None]] = {
     Adopted: lambda body, around: _with_driver("adopt", around),
     Claimed: _claimed,
@@ -231,5 +237,6 @@ _TELLERS: dict[type, Callable[[Any, Around], Telling | None]] = {
     Released: _released,
     ActBegun: _act_begun,
     ActEnded: _act_ended,
+    VerdictChanged: _verdict_changed,
     UnknownBody: lambda body, around: Telling(what=f"{body.kind}, a record of a newer version"),
 }

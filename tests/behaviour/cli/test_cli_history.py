@@ -2,7 +2,10 @@
 
 from datetime import timedelta
 
+from streamops.control.codec import encode_record
 from streamops.control.layout import control_folder, record_address
+from streamops.control.records import VerdictChanged
+from support.records import a_record
 from support.terminal import Terminal
 
 
@@ -74,6 +77,19 @@ def test_a_log_that_nothing_can_fold_shows_what_is_around_the_damage(terminal: T
     assert "#1  unreadable record" in answer.out
     assert "00000000000000000001.json is not a control record" in answer.out
     assert "why: upgrade" in answer.out
+
+
+def test_a_changed_verdict_on_the_checkpoint_stands_among_the_acts_of_supervisors(terminal: Terminal) -> None:
+    terminal.started()
+    control = control_folder(terminal.spec().checkpoint)
+    changed = VerdictChanged(before="ok", after="critical", rules=("missing-offsets",))
+    terminal.storage.create(record_address(control, 2), encode_record(a_record(changed, 2, reason="a health check")))
+
+    answer = terminal.run("history", "orders")
+
+    assert "#2  checkpoint judged critical, ok before  by supervise" in answer.out
+    assert "missing-offsets" in answer.out
+    assert [entry["what"] for entry in entries(terminal, "--acts")] == []
 
 
 def test_a_stream_without_a_log_has_no_history(terminal: Terminal) -> None:

@@ -24,6 +24,7 @@ from streamops.control.records import (
     StopRequested,
     Submitted,
     UnknownBody,
+    VerdictChanged,
 )
 from streamops.control.state import MAX_FAILURES_KEPT, Desire, LogState
 from support.clock import START
@@ -75,6 +76,16 @@ def open_numbers(state):
             [ActEnded(act="a", plan="p", outcome="o")],
             {"contradictions": 0, "unknown_records": 0},
             id="so are their ends",
+        ),
+        pytest.param(
+            [VerdictChanged(after="critical", rules=("missing-offsets",))],
+            {"verdict": "critical", "next_epoch": 1, "is_empty": False, "contradictions": 0, "unknown_records": 0},
+            id="a verdict is remembered",
+        ),
+        pytest.param(
+            [VerdictChanged(after="critical"), VerdictChanged(before="critical", after="ok")],
+            {"verdict": "ok"},
+            id="the newest verdict counts",
         ),
     ],
 )
@@ -371,6 +382,21 @@ def test_unknown_records_change_nothing_but_their_count(records, count):
         before.desire,
         before.parked,
         before.failures,
+    )
+
+
+@settings(max_examples=50)
+@given(logs, st.integers(1, 5))
+def test_verdicts_change_nothing_but_what_they_say(records, count):
+    verdicts = tuple(
+        a_record(VerdictChanged(after=f"verdict {number}"), len(records) + number) for number in range(count)
+    )
+
+    before, after = fold(records), fold(records + verdicts)
+
+    assert after.verdict == f"verdict {count - 1}"
+    assert replace(after, verdict="", next_number=0, last_nonce="") == replace(
+        before, verdict="", next_number=0, last_nonce=""
     )
 
 

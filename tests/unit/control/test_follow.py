@@ -17,6 +17,7 @@ from streamops.control.records import (
     StartRequested,
     StopRequested,
     UnknownBody,
+    VerdictChanged,
 )
 from streamops.errors import ControlLogError, ObjectNotFoundError, StorageError
 from streamops.storage.memory import MemoryStorage
@@ -63,6 +64,7 @@ def log():
         pytest.param([KillBegun(epoch=1)], True, False, id="a kill needs no consent: the signal follows"),
         pytest.param([Parked(), Released()], True, False, id="parking concerns restarts, not the one that runs"),
         pytest.param([UnknownBody(kind="annotated")], True, False, id="a kind that may be skipped"),
+        pytest.param([VerdictChanged(after="critical")], True, False, id="a verdict decides nothing"),
         pytest.param([a_claim(2)], False, False, id="a newer claim"),
         pytest.param([a_claim(1, token="another")], False, False, id="the same epoch, another token"),
         pytest.param([a_submit(1), a_claim(2), an_end(2)], False, False, id="a newer claim that has ended already"),

@@ -24,6 +24,7 @@ from streamops.control.records import (
     StartRequested,
     StopRequested,
     UnknownBody,
+    VerdictChanged,
 )
 from streamops.storage.memory import MemoryStorage
 from streamops.supervisor import history as history_module
@@ -149,6 +150,26 @@ def test_clocks_that_differ_make_no_time_run_backwards() -> None:
     (entry,) = tell((start, behind))
 
     assert entry.took == timedelta(0)
+
+
+@pytest.mark.parametrize(
+    ("body", "what", "outcome"),
+    [
+        pytest.param(
+            VerdictChanged(before="ok", after="critical", rules=("missing-offsets", "holes-in-history")),
+            "checkpoint judged critical, ok before",
+            "missing-offsets, holes-in-history",
+            id="a change",
+        ),
+        pytest.param(
+            VerdictChanged(after="warning"), "checkpoint judged warning", "", id="the first that is on record"
+        ),
+    ],
+)
+def test_a_verdict_is_told_with_the_one_before_and_its_rules(body: Body, what: str, outcome: str) -> None:
+    (entry,) = told(body)
+
+    assert (entry.what, entry.outcome, entry.is_act) == (what, outcome, False)
 
 
 def test_a_record_of_a_newer_version_is_named() -> None:
