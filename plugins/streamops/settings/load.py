@@ -3,7 +3,7 @@
 import difflib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from streamops.settings.problems import Refusal, SettingsProblem, dotted, refusa
 from streamops.settings.resolve import resolve_state_folder, resolve_stream
 from streamops.settings.yaml_file import Place, YamlFile, parse_yaml
 from streamops.spec import StreamSpec
+from streamops.spec.health_rounds import HealthRounds
 from streamops.spec.stream import is_stream_name
 
 DEFAULT_PATH = "config/streams.yaml"
@@ -33,6 +34,8 @@ class Settings:
     streams: tuple[StreamSpec, ...]
     """The valid ones, in the order of the file."""
     errors: tuple[SettingsProblem, ...]
+    checkpoint_health: HealthRounds = field(default_factory=HealthRounds)
+    """How the checkpoints of all of them are looked at."""
 
     def stream(self, name: str) -> StreamSpec:
         """One stream; SettingsError with its problems, or with names that are close, when there is no such spec."""
@@ -77,6 +80,7 @@ def load_settings(path: str | Path, environment: Mapping[str, str] = os.environ)
         state_root=top.state_root,
         streams=tuple(spec for spec in specs if spec.name not in shared),
         errors=tuple(_problem(path, name, top.place(name, refusal.place), refusal) for name, refusal in refusals),
+        checkpoint_health=top.checkpoint_health,
     )
 
 
@@ -111,6 +115,7 @@ class _TopLevel:
     streams: dict[str, Any]
     duplicates: dict[str, tuple[Refusal, ...]]
     """By stream: names that come twice in it."""
+    checkpoint_health: HealthRounds
 
     def place(self, name: str, inner: Place) -> Place:
         """Where a setting of a stream is written: under the stream, unless it comes from the defaults alone."""
@@ -154,7 +159,8 @@ def _top_level(file: YamlFile, root: str) -> _TopLevel | tuple[Refusal, ...]:
     if refusals:
         return refusals
     defaults = {name: getattr(declared.defaults, name) for name in declared.defaults.model_fields_set}
-    return _TopLevel(state_root, defaults, declared.streams, duplicates)
+    rounds = HealthRounds(**dict(declared.checkpoint_health))
+    return _TopLevel(state_root, defaults, declared.streams, duplicates, rounds)
 
 
 def _stream(name: str, top: _TopLevel, root: str) -> tuple[StreamSpec | None, tuple[Refusal, ...]]:

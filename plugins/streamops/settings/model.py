@@ -15,9 +15,11 @@ from streamops.restart import FailureClass, Remedy, RestartPolicy, SinkGuarantee
 from streamops.settings.durations import EXPECTED as A_DURATION
 from streamops.settings.durations import format_duration, parse_duration
 from streamops.spec import LaunchSpec, Mode, Timings, Trigger
+from streamops.spec.health_rounds import CALLABLE_NAME, MOST_SHARDS, SHORTEST, HealthRounds
 
 _LAUNCH = LaunchSpec()
 _RESTART = RestartPolicy()
+_ROUNDS = HealthRounds()
 _STALL = StallPolicy()
 _TIMINGS = Timings()
 
@@ -34,6 +36,9 @@ Name = Annotated[Text, Field(min_length=1)]
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 PositiveDuration = Annotated[Duration, Field(gt=timedelta(0))]
 Count = Annotated[int, Field(ge=0)]
+ShardCount = Annotated[int, Field(ge=1, le=MOST_SHARDS)]
+RoundInterval = Annotated[Duration, Field(ge=SHORTEST)]
+CallableName = Annotated[Text, Field(pattern=CALLABLE_NAME)]
 Factor = Annotated[float, Field(ge=1, strict=False)]
 Share = Annotated[float, Field(ge=0, le=1, strict=False)]
 Topic = Annotated[Text, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
@@ -186,10 +191,25 @@ class DeclaredDefaults(_Declared):
     timings: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
 
 
+class DeclaredHealthRounds(_Declared):
+    """`checkpoint_health` of the file."""
+
+    shards: ShardCount = Field(default=_ROUNDS.shards, description=f"a whole number from 1 to {MOST_SHARDS}")
+    every: RoundInterval = Field(
+        default=_ROUNDS.every, description=f"{A_DURATION}, {format_duration(SHORTEST)} at least"
+    )
+    on_change: CallableName = Field(
+        default=_ROUNDS.on_change, description="module:callable, for example my_alerts:tell"
+    )
+
+
 class DeclaredFile(_Declared):
     """a mapping with state_root and streams"""
 
     state_root: Name = Field(description="a path or an address of a folder")
+    checkpoint_health: DeclaredHealthRounds = Field(
+        default_factory=DeclaredHealthRounds, description="a mapping, for example {every: 5m}"
+    )
     defaults: DeclaredDefaults = Field(
         default_factory=DeclaredDefaults, description="a mapping with launch, restart, stall, timings or trigger"
     )

@@ -1,0 +1,82 @@
+"""The section `checkpoint_health` of the settings file."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamops.settings import load_settings
+from streamops.spec.health_rounds import HealthRounds
+from support.settings import Project, a_declared_stream, a_project
+
+EXAMPLE = Path(__file__).parents[3] / "config" / "streams.yaml"
+
+DEFAULTS = HealthRounds(shards=4, every=timedelta(minutes=5), on_change="")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return a_project(tmp_path)
+
+
+def with_section(text: str) -> str:
+    return f"state_root: data/state\nstreams: {{}}\n{text}"
+
+
+def test_a_file_without_the_section_has_the_defaults(project: Project) -> None:
+    assert project.load(streams={"orders": a_declared_stream()}).checkpoint_health == DEFAULTS
+
+
+def test_the_shipped_file_writes_out_the_true_defaults() -> None:
+    assert load_settings(EXAMPLE, {}).checkpoint_health == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    ("section", "expected"),
+    [
+        pytest.param("{shards: 64}", {"shards": 64}, id="many shards"),
+        pytest.param("{every: 1m}", {"every": timedelta(minutes=1)}, id="as often as can be"),
+        pytest.param("{on_change: my_alerts:tell}", {"on_change": "my_alerts:tell"}, id="a function"),
+        pytest.param("{on_change: a.b:C.tell}", {"on_change": "a.b:C.tell"}, id="of a class in a package"),
+        pytest.param('{on_change: ""}', {"on_change": ""}, id="nobody is told"),
+    ],
+)
+def test_what_is_declared_is_what_is_done(project: Project, section: str, expected: dict[str, Any]) -> None:
+    rounds = project.load_text(with_section(f"checkpoint_health: {section}")).checkpoint_health
+
+    assert {name: getattr(rounds, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("section", "place", "found"),
+    [
+        pytest.param("{shards: 0}", "shards", "0", id="nobody looks"),
+        pytest.param("{shards: 65}", "shards", "65", id="more tasks than a round should have"),
+        pytest.param("{every: 59s}", "every", "'59s'", id="over before its tasks have begun"),
+        pytest.param("{every: often}", "every", "'often'", id="no duration"),
+        pytest.param("{on_change: my_alerts}", "on_change", "'my_alerts'", id="a module alone"),
+        pytest.param("{on_change: 'my_alerts:tell(1)'}", "on_change", "'my_alerts:tell(1)'", id="a call"),
+        pytest.param("{on_change: 'os;sys:exit'}", "on_change", "'os;sys:exit'", id="no name of a module"),
+        pytest.param("{onchange: a:b}", "onchange", "'onchange'", id="an unknown name"),
+    ],
+)
+def test_a_wrong_section_is_a_problem_with_its_place(project: Project, section: str, place: str, found: str) -> None:
+    (problem,) = project.load_text(with_section(f"checkpoint_health: {section}")).errors
+
+    assert (problem.stream, problem.place) == ("", f"checkpoint_health.{place}")
+    assert problem.found.startswith(found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        pytest.param({"shards": 0}, "shards", id="no shard"),
+        pytest.param({"every": timedelta(seconds=59)}, "every", id="too often"),
+        pytest.param({"on_change": "tell"}, "module:callable", id="no module"),
+        pytest.param({"on_change": "a:b\n"}, "module:callable", id="a line break"),
+    ],
+)
+def test_impossible_rounds_can_not_be_built(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        HealthRounds(**changes)
