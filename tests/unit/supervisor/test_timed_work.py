@@ -1,0 +1,143 @@
+"""Work on many things at once, each with a limit of its own."""
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from streamops.supervisor.timed_work import Fate, Pace, Worked, work_on
+
+SOON = timedelta(milliseconds=50)
+PATIENT = Pace(seats=4, limit=timedelta(minutes=1), budget=timedelta(minutes=1))
+
+
+@pytest.fixture
+def dead_place() -> Iterator[threading.Event]:
+    """Whoever waits for it hangs until the test is over."""
+    never = threading.Event()
+    yield never
+    never.set()
+
+
+def by_job(worked: tuple[Worked[str, str], ...]) -> dict[str, Fate]:
+    return {one.job: one.fate for one in worked}
+
+
+def test_nothing_to_do_is_done_at_once() -> None:
+    assert work_on((), lambda job: job, pace=PATIENT) == ()
+
+
+def test_every_job_is_done_once_with_its_answer() -> None:
+    worked = work_on(range(100), lambda job: job * 2, pace=PATIENT)
+
+    assert sorted((one.job, one.answer) for one in worked) == [(number, number * 2) for number in range(100)]
+    assert {one.fate for one in worked} == {Fate.DONE}
+
+
+def test_no_more_is_under_way_than_there_are_seats() -> None:
+    together = threading.Barrier(4)
+    under_way, most, lock = 0, 0, threading.Lock()
+
+    def work(job: int) -> None:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        together.wait(timeout=30)
+        with lock:
+            under_way -= 1
+
+    worked = work_on(range(12), work, pace=PATIENT)
+
+    assert {one.fate for one in worked} == {Fate.DONE}
+    assert most == 4
+
+
+def test_what_one_raises_is_its_own_answer() -> None:
+    def work(job: str) -> str:
+        if job == "bad":
+            raise ValueError("broken")
+        return job
+
+    worked = {one.job: one for one in work_on(("bad", "good"), work, pace=PATIENT)}
+
+    assert (worked["bad"].fate, str(worked["bad"].error)) == (Fate.FAILED, "broken")
+    assert (worked["good"].fate, worked["good"].answer) == (Fate.DONE, "good")
+
+
+def test_one_that_hangs_costs_its_own_answer_and_no_other(dead_place: threading.Event) -> None:
+    """With one seat, the next begins when the one that hangs is given up."""
+    hung = threading.Event()
+
+    def work(job: str) -> str:
+        if job == "dead":
+            hung.set()
+            dead_place.wait()
+        return job
+
+    worked = work_on(
+        ("dead", "a", "b"), work, pace=Pace(seats=1, limit=timedelta(seconds=0.3), budget=timedelta(minutes=1))
+    )
+
+    assert hung.is_set()
+    assert by_job(worked) == {"dead": Fate.HUNG, "a": Fate.DONE, "b": Fate.DONE}
+
+
+def test_as_many_may_hang_as_there_are_seats_and_the_rest_is_still_done(dead_place: threading.Event) -> None:
+    def work(job: str) -> str:
+        if job.startswith("dead"):
+            dead_place.wait()
+        return job
+
+    jobs = ("dead 1", "dead 2", "dead 3", "dead 4", "a", "b", "c")
+    worked = work_on(jobs, work, pace=Pace(seats=2, limit=timedelta(seconds=0.3), budget=timedelta(minutes=1)))
+
+    assert {job for job, fate in by_job(worked).items() if fate is Fate.DONE} == {"a", "b", "c"}
+    assert {job for job, fate in by_job(worked).items() if fate is Fate.HUNG} == set(jobs[:4])
+
+
+def test_nothing_is_begun_when_the_time_for_all_is_over(dead_place: threading.Event) -> None:
+    begun = []
+
+    def work(job: str) -> str:
+        begun.append(job)
+        dead_place.wait()
+        return job
+
+    worked = work_on(("dead", "a", "b"), work, pace=Pace(seats=1, limit=SOON, budget=SOON / 2))
+
+    assert by_job(worked) == {"dead": Fate.HUNG, "a": Fate.NOT_BEGUN, "b": Fate.NOT_BEGUN}
+    assert begun == ["dead"]
+
+
+def test_an_answer_that_comes_late_is_nobodys(dead_place: threading.Event) -> None:
+    late_is_out = threading.Event()
+
+    def work(job: str) -> str:
+        if job == "late":
+            dead_place.wait()
+            late_is_out.set()
+        else:
+            dead_place.set()  # The late one answers while this one is still at work.
+            late_is_out.wait(timeout=30)
+        return job
+
+    pace = Pace(seats=1, limit=timedelta(seconds=0.3), budget=timedelta(minutes=1))
+    worked = work_on(("late", "next"), work, pace=pace)
+
+    assert by_job(worked) == {"late": Fate.HUNG, "next": Fate.DONE}
+    assert len(worked) == 2
+
+
+def test_a_thread_that_hangs_does_not_keep_the_process_alive(dead_place: threading.Event) -> None:
+    threads: list[threading.Thread] = []
+
+    def work(job: str) -> str:
+        threads.append(threading.current_thread())
+        dead_place.wait()
+        return job
+
+    work_on(("dead",), work, pace=Pace(seats=1, limit=SOON, budget=SOON))
+
+    assert [thread.daemon for thread in threads] == [True]
