@@ -1,0 +1,15 @@
+"""Is what a query needs next still there, and until when? Pure: positions and broker facts in, judgement out."""
+
+from streamops.coverage.cover import Coverage, OffsetRange, PartitionCoverage, Standing, cover
+from streamops.coverage.needs import PartitionNeed, SourceNeeds, needs_of
+
+__all__ = [
+    "Coverage",
+    "OffsetRange",
+    "PartitionCoverage",
+    "PartitionNeed",
+    "SourceNeeds",
+    "Standing",
+    "cover",
+    "needs_of",
+]

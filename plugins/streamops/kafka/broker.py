@@ -1,0 +1,38 @@
+"""The port to a cluster: what the suite asks it, whoever answers."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from streamops.kafka.facts import BrokerFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """An offset in a partition."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordTime:
+    """The stamp of the first record at or behind a place."""
+
+    at: datetime | None
+    """None where no record is there, or nobody may say."""
+    trouble: str = ""
+
+
+class Broker(Protocol):
+    """Answers within bounded time, whatever the cluster does."""
+
+    def scan(self, topics: Collection[str]) -> BrokerFacts:
+        """What these topics hold and how long they keep it. Never raises for what the cluster says: that is a fact, too."""
+        ...
+
+    def record_times(self, places: Collection[Place]) -> Mapping[Place, RecordTime]:
+        """The stamps of the records there. Reads records, so it is for the few places where it matters. Never raises."""
+        ...

@@ -1,0 +1,177 @@
+"""The broker port over confluent-kafka: one scan is four requests to a single broker.
+
+Metadata once (ids, partitions, leaders), the two ends of all partitions, the settings of all topics: librdkafka groups the
+partitions by leader, so a cluster of many brokers gets at most four requests each (seen with 2.16.1 by its own counters).
+"""
+
+from collections.abc import Collection, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from streamops.clock import Clock
+from streamops.errors import SettingsError
+from streamops.kafka.access import KafkaAccess
+from streamops.kafka.broker import Place, RecordTime
+from streamops.kafka.facts import BrokerFacts, PartitionFacts, TopicFacts
+from streamops.kafka.record_probe import probe_record_times
+from streamops.kafka.secrets import without_secrets
+from streamops.kafka.topic_config import retention_of
+
+if TYPE_CHECKING:
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import AdminClient
+
+REQUEST_LIMIT = timedelta(seconds=10)
+"""For one request; a scan is two steps one after the other, and one more where a leader has just changed."""
+_GRACE = timedelta(seconds=1)
+"""Between the client's own limit and giving up on its answer."""
+
+Ends = dict[tuple[str, int], "int | str"]
+"""By partition: the offset, or why there is none."""
+
+
+class ConfluentBroker:
+    """One cluster. Raises SettingsError where confluent-kafka is missing or can't use the settings."""
+
+    def __init__(self, access: KafkaAccess, *, clock: Clock, limit: timedelta = REQUEST_LIMIT) -> None:
+        self._access = access
+        self._clock = clock
+        self._limit = limit
+        self._admin = _admin_client(access)
+
+    def scan(self, topics: Collection[str]) -> BrokerFacts:
+        """See Broker."""
+        names = sorted(set(topics))
+        described = self._described(names)
+        known = [facts for facts in described if facts.exists]
+        # All at once: the three do not wait for each other.
+        configs = self._ask_configs([facts.topic for facts in known])
+        earliest, latest = self._ends([(facts.topic, one.partition) for facts in known for one in facts.partitions])
+        found = [
+            self._with_config(self._with_ends(facts, earliest, latest), configs) if facts.exists else facts
+            for facts in described
+        ]
+        return BrokerFacts(bootstrap=self._access.bootstrap, at=self._clock.now(), topics=tuple(found))
+
+    def record_times(self, places: Collection[Place]) -> Mapping[Place, RecordTime]:
+        """See Broker."""
+        return probe_record_times(self._access, places, clock=self._clock, limit=self._limit)
+
+    def _described(self, names: list[str]) -> list[TopicFacts]:
+        from confluent_kafka import TopicCollection
+
+        if not names:
+            return []
+        answers = self._admin.describe_topics(TopicCollection(names), request_timeout=self._limit.total_seconds())
+        return [self._topic(name, answers[name]) for name in names]
+
+    def _topic(self, name: str, answer: "Future[Any]") -> TopicFacts:
+        from confluent_kafka import KafkaError
+
+        description, error = self._answer(answer)
+        if error and error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            return TopicFacts(topic=name, exists=False)
+        if error:
+            return TopicFacts(topic=name, exists=None, trouble=self._told(error))
+        return TopicFacts(
+            topic=name,
+            exists=True,
+            topic_id=str(description.topic_id) if description.topic_id else "",
+            partitions=tuple(
+                PartitionFacts(partition=number) for number in sorted(p.id for p in description.partitions)
+            ),
+        )
+
+    def _ends(self, places: list[tuple[str, int]]) -> tuple[Ends, Ends]:
+        from confluent_kafka.admin import OffsetSpec
+
+        earliest, latest = self._ask_ends(places, OffsetSpec.earliest()), self._ask_ends(places, OffsetSpec.latest())
+        return self._answered(earliest, OffsetSpec.earliest()), self._answered(latest, OffsetSpec.latest())
+
+    def _ask_ends(self, places: list[tuple[str, int]], spec: Any) -> "dict[TopicPartition, Future[Any]]":
+        from confluent_kafka import TopicPartition
+
+        if not places:
+            return {}
+        asked = {TopicPartition(topic, number): spec for topic, number in places}
+        return self._admin.list_offsets(asked, request_timeout=self._limit.total_seconds())
+
+    def _answered(self, answers: "dict[TopicPartition, Future[Any]]", spec: Any, *, again: bool = True) -> Ends:
+        """A leader that has just moved answers that it is none: once more, with new metadata."""
+        ends: Ends = {}
+        moved = []
+        for partition, answer in answers.items():
+            place = (partition.topic, partition.partition)
+            result, error = self._answer(answer)
+            ends[place] = self._told(error) if error else int(result.offset)
+            if error and error.retriable() and again:
+                moved.append(place)
+        return ends | self._answered(self._ask_ends(moved, spec), spec, again=False) if moved else ends
+
+    def _ask_configs(self, names: list[str]) -> "dict[str, Future[Any]]":
+        from confluent_kafka.admin import ConfigResource
+
+        if not names:
+            return {}
+        resources = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in names]
+        answers = self._admin.describe_configs(resources, request_timeout=self._limit.total_seconds())
+        return {resource.name: answer for resource, answer in answers.items()}
+
+    def _with_config(self, facts: TopicFacts, answers: "Mapping[str, Future[Any]]") -> TopicFacts:
+        entries, error = self._answer(answers[facts.topic])
+        if error:
+            return replace(facts, retention_trouble=self._told(error))
+        try:
+            return replace(facts, retention=retention_of({name: entry.value for name, entry in entries.items()}))
+        except ValueError as problem:
+            return replace(facts, retention_trouble=str(problem))
+
+    @staticmethod
+    def _with_ends(facts: TopicFacts, earliest: Ends, latest: Ends) -> TopicFacts:
+        partitions = []
+        for known in facts.partitions:
+            first, last = earliest[facts.topic, known.partition], latest[facts.topic, known.partition]
+            troubles = [end for end in (first, last) if isinstance(end, str)]
+            partitions.append(
+                PartitionFacts(
+                    partition=known.partition,
+                    earliest=first if isinstance(first, int) else None,
+                    latest=last if isinstance(last, int) else None,
+                    trouble=troubles[0] if troubles else "",
+                )
+            )
+        return replace(facts, partitions=tuple(partitions))
+
+    def _answer(self, answer: "Future[Any]") -> tuple[Any, Any]:
+        """The result, or the KafkaError in its place."""
+        from confluent_kafka import KafkaError, KafkaException
+
+        try:
+            return answer.result(timeout=(self._limit + _GRACE).total_seconds()), None
+        except KafkaException as error:
+            return None, error.args[0]
+        except FutureTimeoutError:
+            return None, KafkaError(KafkaError._TIMED_OUT, "the client gave no answer")
+
+    def _told(self, error: Any) -> str:
+        """`TOPIC_AUTHORIZATION_FAILED: …`, without secrets."""
+        return without_secrets(f"{error.name()}: {error.str()}", self._access.properties)
+
+
+def _admin_client(access: KafkaAccess) -> "AdminClient":
+    try:
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+    except ImportError as error:
+        raise SettingsError(
+            "asking a Kafka cluster needs the package confluent-kafka: pip install 'streamops[kafka]'"
+        ) from error
+    try:
+        # Without log_level 0 the library writes to stderr whenever a broker is away; its answers say so, too.
+        return AdminClient({**dict(access.properties), "bootstrap.servers": access.bootstrap, "log_level": 0})
+    except (KafkaException, ValueError, TypeError) as error:
+        told = without_secrets(str(error), access.properties)
+        raise SettingsError(f"the settings for Kafka at {access.bootstrap} can't be used: {told}") from None
