@@ -64,6 +64,23 @@ def test_a_file_where_a_directory_is_expected_is_not_a_directory(storage, at):
         storage.list(at("log"))
 
 
+# details
+
+
+def test_details_are_those_of_the_local_disk(storage, at):
+    for name, content in (("b", b"12345"), ("a", b"")):
+        storage.write(at("log", name), content)
+    storage.write(at("log", "folder", "f"), b"x")
+
+    found, local = (place.details(at("log")) for place in (storage, LocalStorage()))
+    assert [(detail.name, detail.size) for detail in found] == [("a", 0), ("b", 5)]
+    assert all(
+        abs(ours.modified_at - its.modified_at).total_seconds() < 1 for ours, its in zip(found, local, strict=True)
+    )
+    assert [detail.name for detail in storage.details(at("log"), only=["b", "folder"])] == ["b"]
+    assert storage.details(at("nowhere")) == ()
+
+
 # read
 
 

@@ -1,9 +1,9 @@
 """Storages that fail, stop or are interrupted where a test says so."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from streamops.errors import StorageError
-from streamops.storage import DEFAULT_READ_LIMIT, Storage
+from streamops.storage import DEFAULT_READ_LIMIT, FileDetail, Storage
 
 
 class FlakyStorage:
@@ -17,6 +17,9 @@ class FlakyStorage:
 
     def list(self, directory: str, *, after: str = "") -> tuple[str, ...]:
         return self._inner.list(directory, after=after)
+
+    def details(self, directory: str, *, only: Collection[str] | None = None) -> tuple[FileDetail, ...]:
+        return self._inner.details(directory, only=only)
 
     def read(self, address: str, *, limit: int = DEFAULT_READ_LIMIT) -> bytes:
         return self._inner.read(address, limit=limit)
@@ -48,6 +51,10 @@ class SwitchableStorage:
     def list(self, directory: str, *, after: str = "") -> tuple[str, ...]:
         self._ask(directory)
         return self._inner.list(directory, after=after)
+
+    def details(self, directory: str, *, only: Collection[str] | None = None) -> tuple[FileDetail, ...]:
+        self._ask(directory)
+        return self._inner.details(directory, only=only)
 
     def read(self, address: str, *, limit: int = DEFAULT_READ_LIMIT) -> bytes:
         self._ask(address)
@@ -81,6 +88,10 @@ class InterruptibleStorage:
         self._tick(f"before list {directory}")
         return self._inner.list(directory, after=after)
 
+    def details(self, directory: str, *, only: Collection[str] | None = None) -> tuple[FileDetail, ...]:
+        self._tick(f"before details {directory}")
+        return self._inner.details(directory, only=only)
+
     def read(self, address: str, *, limit: int = DEFAULT_READ_LIMIT) -> bytes:
         self._tick(f"before read {address}")
         return self._inner.read(address, limit=limit)
@@ -113,6 +124,9 @@ class LateStorage:
 
     def list(self, directory: str, *, after: str = "") -> tuple[str, ...]:
         return self._inner.list(directory, after=after)
+
+    def details(self, directory: str, *, only: Collection[str] | None = None) -> tuple[FileDetail, ...]:
+        return self._inner.details(directory, only=only)
 
     def read(self, address: str, *, limit: int = DEFAULT_READ_LIMIT) -> bytes:
         return self._inner.read(address, limit=limit)

@@ -1,12 +1,13 @@
 """The driver's files through the JVM's Hadoop FileSystem: the same credentials and schemes as the stream itself."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from streamops.errors import ObjectNotFoundError, ObjectTooLargeError, StorageError
 from streamops.spark.java_errors import java_exception
-from streamops.storage import DEFAULT_READ_LIMIT
+from streamops.storage import DEFAULT_READ_LIMIT, FileDetail
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,22 +22,15 @@ class HadoopStorage:
         self._configuration = spark.sparkContext._jsc.hadoopConfiguration()
 
     def list(self, directory: str, *, after: str = "") -> tuple[str, ...]:
-        path = self._path(directory)
         with self._translated(directory):
-            try:
-                statuses = self._file_system(path).listStatus(path)
-            except Exception as error:
-                if _java_class(error) == "java.io.FileNotFoundException":
-                    return ()
-                raise
-            if (
-                len(statuses) == 1
-                and statuses[0].isFile()
-                and statuses[0].getPath().toUri().getPath() == path.toUri().getPath()
-            ):
-                raise StorageError(f"{directory} is a file, a folder is expected")
-            names = [status.getPath().getName() for status in statuses]
+            names = [status.getPath().getName() for status in self._statuses(directory)]
         return tuple(sorted(name for name in names if name > after))
+
+    def details(self, directory: str, *, only: Collection[str] | None = None) -> tuple[FileDetail, ...]:
+        with self._translated(directory):
+            found = [_detail(status) for status in self._statuses(directory) if status.isFile()]
+        named = (detail for detail in found if only is None or detail.name in only)
+        return tuple(sorted(named, key=lambda detail: detail.name))
 
     def read(self, address: str, *, limit: int = DEFAULT_READ_LIMIT) -> bytes:
         path = self._path(address)
@@ -60,6 +54,23 @@ class HadoopStorage:
             finally:
                 stream.close()
             self._replace(aside, path)
+
+    def _statuses(self, directory: str) -> Any:
+        """What lies directly below; nothing where there is no such directory."""
+        path = self._path(directory)
+        try:
+            statuses = self._file_system(path).listStatus(path)
+        except Exception as error:
+            if _java_class(error) == "java.io.FileNotFoundException":
+                return ()
+            raise
+        if (
+            len(statuses) == 1
+            and statuses[0].isFile()
+            and statuses[0].getPath().toUri().getPath() == path.toUri().getPath()
+        ):
+            raise StorageError(f"{directory} is a file, a folder is expected")
+        return statuses
 
     def _replace(self, aside: Any, path: Any) -> None:
         if _is_local(path):
@@ -99,6 +110,11 @@ class HadoopStorage:
             if _java_class(error) == "java.io.FileNotFoundException":
                 raise ObjectNotFoundError(f"{address} does not exist") from error
             raise StorageError(f"{address}: {_java_text(error)}") from error
+
+
+def _detail(status: Any) -> FileDetail:
+    moment = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=status.getModificationTime())
+    return FileDetail(name=str(status.getPath().getName()), size=int(status.getLen()), modified_at=moment)
 
 
 def _is_local(path: Any) -> bool:

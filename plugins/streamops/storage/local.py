@@ -2,13 +2,15 @@
 
 import errno
 import os
+import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 
 from streamops.errors import ObjectExistsError, ObjectNotFoundError, ObjectTooLargeError, StorageError
 from streamops.storage.address import local_path
-from streamops.storage.port import DEFAULT_READ_LIMIT
+from streamops.storage.port import DEFAULT_READ_LIMIT, FileDetail
 
 
 class LocalStorage:
@@ -16,10 +18,23 @@ class LocalStorage:
 
     def list(self, directory: str, *, after: str = "") -> tuple[str, ...]:
         try:
-            with _translated(directory), os.scandir(_path(directory)) as entries:
-                return tuple(sorted(entry.name for entry in entries if entry.name > after))
+            with _translated(directory):
+                names = os.listdir(_path(directory))
         except ObjectNotFoundError:
             return ()
+        return tuple(sorted(name for name in names if name > after) if after else sorted(names))
+
+    def details(self, directory: str, *, only: Collection[str] | None = None) -> tuple[FileDetail, ...]:
+        names = self.list(directory) if only is None else sorted(set(only))
+        found = []
+        for name in names:
+            # A file that has gone since the listing is no longer among them.
+            with suppress(ObjectNotFoundError), _translated(directory):
+                status = os.stat(os.path.join(_path(directory), name))
+                if stat.S_ISREG(status.st_mode):
+                    moment = datetime.fromtimestamp(status.st_mtime, UTC)
+                    found.append(FileDetail(name=name, size=status.st_size, modified_at=moment))
+        return tuple(found)
 
     def read(self, address: str, *, limit: int = DEFAULT_READ_LIMIT) -> bytes:
         with _translated(address), open(_path(address), "rb") as file:

@@ -4,19 +4,41 @@ Split in three, because a driver may do less than a supervisor: Hadoop's create 
 `file:`, so a driver reads the control log and writes its own folder, and only supervisors create records.
 """
 
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 DEFAULT_READ_LIMIT = 4 * 1024 * 1024
 """Bytes. No file that the suite reads whole is larger when it is healthy."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDetail:
+    """A file beside its content."""
+
+    name: str
+    size: int
+    """Bytes."""
+    modified_at: datetime
+    """By the clock of whoever stores it."""
+
+
 class ReadableStorage(Protocol):
-    """Names and contents."""
+    """Names, contents, and where they decide sizes and times."""
 
     def list(self, directory: str, *, after: str = "") -> tuple[str, ...]:
         """Names directly below a directory that sort behind `after`, in order; empty when there is no such directory.
 
         Raises StorageError when the place can't be asked: that is never the same as empty.
+        """
+        ...
+
+    def details(self, directory: str, *, only: Collection[str] | None = None) -> tuple[FileDetail, ...]:
+        """The files directly below a directory by name, or those of them that `only` names; folders are left out.
+
+        One question a file on a local disk, where `list` asks one a folder: name a few wherever a few will do. Empty when
+        there is no such directory. Raises StorageError as `list` does.
         """
         ...
 

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
@@ -90,6 +91,56 @@ def test_a_file_where_a_directory_is_expected_is_not_an_empty_directory(place, s
 
     with pytest.raises(StorageError):
         storage.list(place.at("log"))
+
+
+# details
+
+
+def test_details_tell_the_size_of_each_file(place, storage):
+    storage.write(place.at("log", "b"), b"12345")
+    storage.write(place.at("log", "a"), b"")
+
+    assert [(found.name, found.size) for found in storage.details(place.at("log"))] == [("a", 0), ("b", 5)]
+
+
+def test_details_leave_folders_out(place, storage):
+    storage.write(place.at("log", "1"), b"x")
+    storage.write(place.at("log", "2-driver", "heartbeat.json"), b"x")
+
+    assert [found.name for found in storage.details(place.at("log"))] == ["1"]
+    assert storage.details(place.at("log"), only=["2-driver"]) == ()
+
+
+def test_only_the_files_that_were_named_are_told_of(place, storage):
+    for name in ("1", "2", "3"):
+        storage.write(place.at("log", name), b"x")
+
+    assert [found.name for found in storage.details(place.at("log"), only=("3", "1", "gone"))] == ["1", "3"]
+
+
+def test_a_file_that_is_written_again_becomes_younger(place, storage):
+    storage.write(place.at("log", "1"), b"old")
+    (before,) = storage.details(place.at("log"))
+    time.sleep(0.02)
+    storage.write(place.at("log", "1"), b"newer")
+    (after,) = storage.details(place.at("log"))
+
+    assert after.modified_at > before.modified_at
+    assert (before.size, after.size) == (3, 5)
+    assert after.modified_at.tzinfo is not None
+
+
+@pytest.mark.parametrize("only", [None, ("1",)], ids=["all", "some"])
+def test_a_directory_that_is_not_there_has_no_details(place, storage, only):
+    assert storage.details(place.at("nowhere", "at", "all"), only=only) == ()
+
+
+@pytest.mark.parametrize("only", [None, ("1",)], ids=["all", "some"])
+def test_a_file_has_no_details_of_files_below_it(place, storage, only):
+    storage.write(place.at("log"), b"x")
+
+    with pytest.raises(StorageError):
+        storage.details(place.at("log"), only=only)
 
 
 # read
