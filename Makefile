@@ -3,11 +3,11 @@
 PYTHON := .venv/bin/python
 MINUTES ?= 10
 # pytest runs them in this order, the fast ones first. Folders that do not exist yet are left out.
-FAST_TESTS := $(wildcard tests/unit tests/behaviour tests/fuzz tests/test_*.py)
+FAST_TESTS := $(wildcard tests/unit tests/behaviour tests/fuzz tests/bench tests/test_*.py)
 SLOW_TESTS := $(wildcard tests/airflow tests/spark tests/e2e)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test conformance fuzz demo chaos chaos-model chaos-stock chaos-airflow lint types layers check lock sandbox-up sandbox-down clean
+.PHONY: help setup test conformance quiet-check fuzz bench demo chaos chaos-model chaos-stock chaos-airflow lint types layers check lock sandbox-up sandbox-down clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,10 +21,18 @@ test: setup ## run all tests in one pytest run, the fast ones first (PYTEST_ARGS
 conformance: setup ## foretell starts on damaged checkpoints, start the pinned Spark on them, compare (.sandbox/conformance.json)
 	STREAMOPS_CONFORMANCE=.sandbox/conformance.json $(PYTHON) -m pytest -q tests/spark/test_conformance.py
 
+quiet-check: CHECKS ?= 1000
+quiet-check: setup ## check running queries of all kinds CHECKS (default 1000) times at random instants (.sandbox/quiet.json, SEED=…)
+	STREAMOPS_QUIET=.sandbox/quiet.json CHECKS=$(CHECKS) $(if $(SEED),SEED=$(SEED)) $(PYTHON) -m pytest -q --timeout=0 \
+		tests/spark/test_quiet_checks.py
+
 fuzz: EXAMPLES ?= 10000
 fuzz: setup ## feed EXAMPLES (default 10000) hostile files and checkpoints to each parser, and to the check itself (SEED=…)
 	EXAMPLES=$(EXAMPLES) $(PYTHON) -m pytest -q --timeout=0 --hypothesis-profile=fuzz $(if $(SEED),--hypothesis-seed=$(SEED)) \
 		tests/fuzz
+
+bench: setup ## measure check, fleet and look against their baselines (ONLY=check for one); figures in .sandbox/bench.json
+	PYTHONPATH=tests $(PYTHON) -m bench $(if $(ONLY),--only $(ONLY)) --target .sandbox/bench.json
 
 demo: setup ## show a stream killed and brought back, with real Spark, Kafka and Airflow (DEMO_EXIT=1 ends by itself)
 	$(PYTHON) -m streamops.sandbox.demo

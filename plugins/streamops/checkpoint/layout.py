@@ -18,6 +18,8 @@ OFFSETS_LIMIT = 4 * 1024 * 1024
 COMMIT_LIMIT = 16 * 1024 * 1024
 """Bytes. An entry with state ids holds 39 bytes for each store: room for 400 000 of them, offsets never grow so."""
 
+ORDINARY_ID = re.compile(r"0|[1-9][0-9]{0,17}")
+"""An id as Spark writes it: plain digits that fit into a long. Every other spelling is for `java_long` to judge."""
 _LONG_TEXT = re.compile(r"[+-]?\d{1,1024}")
 """No name in any store is longer, and Python converts numbers of this length."""
 _MIN_LONG = -(2**63)
@@ -44,7 +46,7 @@ def batch_id(name: str) -> int | None:
 
     Spark takes whatever Java's Long.parse accepts (HDFSMetadataLog, 3.5 to 4.3), odd spellings included.
     """
-    return java_long(name)
+    return int(name) if ORDINARY_ID.fullmatch(name) else java_long(name)
 
 
 def lines_of(content: bytes) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from streamops.checkpoint.layout import batch_id
+from streamops.checkpoint.layout import ORDINARY_ID, batch_id
 from streamops.storage import ReadableStorage
 
 SHOWN_NAMES = 20
@@ -54,12 +54,15 @@ class LogListing:
     @classmethod
     def of(cls, names: Iterable[str]) -> "LogListing":
         """Sorts the names of a folder."""
-        ids: set[int] = set()
+        names = tuple(names)
+        # In one go: a log that nobody cleans up has a hundred thousand of them, and next to nothing else.
+        ordinary = frozenset(filter(ORDINARY_ID.fullmatch, names))
+        ids = set(map(int, ordinary))
         odd: list[str] = []
         temporaries: list[str] = []
         checksums: list[str] = []
         foreign: list[str] = []
-        for name in names:
+        for name in (name for name in names if name not in ordinary):
             if name.startswith("."):
                 _hidden_kind(name, temporaries, checksums, foreign).append(name)
             elif (batch := batch_id(name)) is None:

@@ -1,0 +1,1 @@
+"""What `make bench` measures. Figures only: nothing here asserts a time."""

@@ -1,0 +1,69 @@
+"""What is measured is what it claims to be; no time is looked at."""
+
+import json
+
+from bench import fleet, look
+from bench.figure import Figure, keep
+from bench.synthetic import Size, build, lose_newest_state
+from streamops.health.verdict import Verdict
+from streamops.restart.engines import PINNED
+from streamops.storage.local import LocalStorage
+from streamops.supervisor.checkup import check
+
+SIZE = Size(batches=30, partitions=4)
+
+
+def checked(folder):
+    return check(LocalStorage(), f"file://{folder}", engine=PINNED)
+
+
+def test_a_synthetic_checkpoint_is_healthy(tmp_path):
+    build(tmp_path / "orders", SIZE)
+
+    found = checked(tmp_path / "orders")
+
+    assert (found.verdict, found.findings) == (Verdict.OK, ())
+    assert found.restart.next_batch == 30
+    assert found.snapshot.state.stores_checked == 4
+
+
+def test_the_damage_that_spark_is_measured_with_is_found(tmp_path):
+    build(tmp_path / "orders", SIZE)
+
+    lost = lose_newest_state(tmp_path / "orders", SIZE, partition=2)
+
+    assert lost == "state/0/2/30.delta"
+    assert [(found.rule, found.file) for found in checked(tmp_path / "orders").findings] == [
+        ("unloadable-state", "state/0/2")
+    ]
+
+
+def a_figure(name, value):
+    return Figure(name=name, value=value, unit="ms", baseline=8.0, against="something slower")
+
+
+def test_figures_of_benchmarks_that_did_not_run_stay(tmp_path):
+    target = tmp_path / "kept" / "bench.json"
+
+    keep([a_figure("check", 1.0), a_figure("look", 2.0)], target)
+    keep([a_figure("look", 4.0)], target)
+
+    kept = json.loads(target.read_text())
+    assert {name: (each["value"], each["ratio"]) for name, each in kept.items()} == {
+        "check": (1.0, 0.125),
+        "look": (4.0, 0.5),
+    }
+
+
+def test_a_round_over_a_fleet_is_measured(tmp_path):
+    (figure,) = fleet.measure(tmp_path, streams=2)
+
+    assert figure.name == "fleet: checks"
+    assert (figure.unit, figure.value > 0, figure.baseline > 0) == ("streams/s", True, True)
+
+
+def test_a_look_is_counted_and_timed(tmp_path):
+    time, calls = look.measure(tmp_path)
+
+    assert (time.name, calls.name) == ("look: time", "look: calls")
+    assert calls.note == "2 × list, 3 × read"
