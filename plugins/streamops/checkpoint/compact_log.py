@@ -13,6 +13,7 @@ from math import isqrt
 
 from streamops.checkpoint.layout import batch_id
 from streamops.errors import CheckpointError
+from streamops.storage import ReadableStorage
 
 COMPACT_SUFFIX = ".compact"
 DEFAULT_INTERVAL = 10
@@ -70,6 +71,11 @@ class CompactLog:
         """The newest id under the name that Spark looks for; -1 for a log without entries."""
         return max(filter(self.holds, self.plain | self.compact), default=-1)
 
+    @property
+    def newest_compact(self) -> int:
+        """The newest compact file that Spark reads; -1 for none."""
+        return max(filter(self.holds, self.compact), default=-1)
+
     def holds(self, log_id: int) -> bool:
         """Whether an id is there under the name that Spark looks for."""
         return log_id in (self.compact if self._is_compaction(log_id) else self.plain)
@@ -116,6 +122,14 @@ def compact_log(names: Iterable[str]) -> CompactLog:
         checksums=checksums,
         foreign=foreign,
     )
+
+
+def compact_bytes(storage: ReadableStorage, folder: str, log: CompactLog) -> int | None:
+    """The size of a log's newest compact file, which repeats everything before it; None where there is none."""
+    if log.newest_compact < 0:
+        return None
+    details = storage.details(folder, only=[log.file_name(log.newest_compact)])
+    return details[0].size if details else None
 
 
 def gaps(present: Iterable[int], *, first: int, last: int) -> tuple[IdRange, ...]:

@@ -8,7 +8,8 @@ from streamops.checkpoint.layout import COMMITS
 from streamops.checkpoint.listing import read_listing
 from streamops.checkpoint.offsets import OffsetEntry
 from streamops.checkpoint.reader import CheckpointFacts, read_checkpoint
-from streamops.checkpoint.source_log import SourceFile, SourceLogFacts, SourceLogs, read_source_logs
+from streamops.checkpoint.source_entries import SourceFile
+from streamops.checkpoint.source_log import SourceLogFacts, SourceLogs, read_source_logs
 from streamops.checkpoint.source_offsets import FileOffset
 from streamops.checkpoint.state import StateFacts, read_state
 from streamops.errors import StorageError

@@ -6,7 +6,7 @@ decides: the sink skips each batch up to the highest here, and a reader of the d
 
 from dataclasses import dataclass
 
-from streamops.checkpoint.compact_log import IdRange, compact_log
+from streamops.checkpoint.compact_log import IdRange, compact_bytes, compact_log
 from streamops.storage import ReadableStorage, join
 
 SINK_LOG = "_spark_metadata"
@@ -23,6 +23,8 @@ class SinkLogFacts:
     compact_ids: tuple[int, ...] = ()
     missing: tuple[IdRange, ...] = ()
     """What a reader of the directory needs and does not find: it fails with FileNotFoundException."""
+    compact_bytes: int | None = None
+    """Of the newest compact file, which lists every file ever written; None where there is none."""
     odd: int = 0
     temporaries: int = 0
     foreign: int = 0
@@ -34,8 +36,15 @@ class SinkLogFacts:
 
 
 def read_sink_log(storage: ReadableStorage, output: str) -> SinkLogFacts:
-    """The log of the output directory at an address. Raises StorageError when it can't be asked."""
-    log = compact_log(storage.list(join(output, SINK_LOG)))
+    """The log of the output directory at an address. Raises StorageError when it can't be asked.
+
+    A listing is no snapshot: while the query runs it may show an entry and not the one before. So what seems to be missing
+    is looked for once more.
+    """
+    folder = join(output, SINK_LOG)
+    log = compact_log(storage.list(folder))
+    if not log.needed_for(log.latest).is_complete:
+        log = compact_log(storage.list(folder))
     highest = log.latest
     return SinkLogFacts(
         output=output,
@@ -43,6 +52,7 @@ def read_sink_log(storage: ReadableStorage, output: str) -> SinkLogFacts:
         highest=highest,
         compact_ids=tuple(sorted(log.compact)),
         missing=log.needed_for(highest).missing if highest >= 0 else (),
+        compact_bytes=compact_bytes(storage, folder, log),
         odd=log.odd,
         temporaries=log.temporaries,
         foreign=log.foreign,

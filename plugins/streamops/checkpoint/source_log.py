@@ -7,11 +7,18 @@ the batch id: it is the `logOffset` of the offset log.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from streamops.checkpoint.compact_log import CompactLog, IdRange, compact_log, entry_lines, gaps, json_object
+from streamops.checkpoint.compact_log import CompactLog, IdRange, compact_bytes, compact_log, gaps
+from streamops.checkpoint.source_entries import (
+    SourceFile,
+    SourceKind,
+    content_kind,
+    parse_initial_offsets,
+    parse_source_entries,
+    parse_start_time,
+)
 from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError, StorageError
 from streamops.storage import DEFAULT_READ_LIMIT, ReadableStorage, join
 
@@ -25,31 +32,7 @@ MAX_INPUT_FILES = 10_000
 SHOWN = 20
 
 _FOLDER = re.compile(r"[A-Za-z0-9_]{1,255}")
-_MILLISECONDS = re.compile(r"-?[0-9]{1,19}")
 _DELTA_SCHEMA_LOG = "_schema_log"
-
-
-class SourceKind(StrEnum):
-    """What a source's folder holds."""
-
-    FILE = "file"
-    KAFKA = "kafka"
-    RATE = "rate"
-    DELTA_SCHEMA_LOG = "delta-schema-log"
-    OTHER = "other"
-    """Something readable of another form."""
-    UNKNOWN = "unknown"
-    """Nothing that tells."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceFile:
-    """An input file that a batch of a file source took."""
-
-    path: str
-    """An absolute URI, as Spark wrote it."""
-    modified_ms: int
-    log_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +66,10 @@ class SourceLogFacts:
     """Log files passed over because they are too large or too many, the first of them."""
     unread_total: int = 0
     broken: tuple[BrokenSourceFile, ...] = ()
+    unreachable: tuple[BrokenSourceFile, ...] = ()
+    """What could not be asked: not known to be damaged, nor to be whole."""
+    compact_bytes: int | None = None
+    """Of the newest compact file, which repeats everything before it; None where there is none."""
 
     @property
     def is_named(self) -> bool:
@@ -110,16 +97,19 @@ def read_source_logs(
     """The sources of a checkpoint; of file sources the entries of the log ids asked for, by folder.
 
     A compact file repeats the whole history: one above `limit` bytes is named in `unread`. Raises StorageError when
-    `sources/` can't be asked; a single folder that can't is a broken one.
+    `sources/` can't be asked; a single folder that can't is told in `unreachable`.
     """
-    names = storage.list(join(checkpoint, SOURCES))
+    place = join(checkpoint, SOURCES)
+    names = storage.list(place)
     folders = sorted((name for name in names if _FOLDER.fullmatch(name)), key=_plan_order)
+    read = [
+        read_source_log(storage, checkpoint, folder, log_ids=(log_ids or {}).get(folder, range(0)), limit=limit)
+        for folder in folders[:MAX_FOLDERS]
+    ]
+    sources = tuple(source for source in read if not (source.unreachable and _is_file(storage, place, source.folder)))
     return SourceLogs(
-        sources=tuple(
-            read_source_log(storage, checkpoint, folder, log_ids=(log_ids or {}).get(folder, range(0)), limit=limit)
-            for folder in folders[:MAX_FOLDERS]
-        ),
-        foreign=len(names) - len(folders),
+        sources=sources,
+        foreign=len(names) - len(folders) + len(read) - len(sources),
         unread_folders=len(folders[MAX_FOLDERS:]),
     )
 
@@ -136,58 +126,15 @@ def read_source_log(
     path = f"{SOURCES}/{folder}"
     try:
         names = storage.list(join(checkpoint, path))
+        log = compact_log(names)
+        size = compact_bytes(storage, join(checkpoint, path), log)
     except StorageError as error:
-        return SourceLogFacts(folder=folder, broken=(BrokenSourceFile(file=path, reason=str(error)),))
+        return SourceLogFacts(folder=folder, unreachable=(BrokenSourceFile(file=path, reason=str(error)),))
     reading = _Reading(storage, checkpoint, path, limit=limit)
-    log = compact_log(names)
     kind = reading.kind(names, log)
     if kind is SourceKind.FILE:
         reading.take_entries(log, log_ids)
-    return reading.facts(folder, kind, log)
-
-
-def parse_source_entries(content: bytes, *, address: str) -> list[SourceFile]:
-    """The entries of a file of FileStreamSourceLog; CheckpointError naming file and line."""
-    lines = entry_lines(content, address=address)
-    return [_entry(line, place=f"{address} line {number}") for number, line in enumerate(lines, start=2)]
-
-
-def parse_initial_offsets(content: bytes, *, address: str) -> str:
-    """Kafka's JSON behind a byte 0 and, since Spark 2.2, a version line; CheckpointError naming the file."""
-    if not content.startswith(b"\0"):
-        raise CheckpointError(f"{address} does not begin with a byte 0: no initial offsets of Kafka")
-    content = content[1:]
-    # Spark 2.1 wrote no version, and no JSON object begins with a letter.
-    lines = entry_lines(content, address=address) if content.startswith(b"v") else [content.decode(errors="replace")]
-    text = "\n".join(lines)
-    json_object(text, place=f"{address} line 2")
-    return text
-
-
-def parse_start_time(content: bytes, *, address: str) -> int:
-    """The epoch milliseconds at which a rate source began; CheckpointError naming file and line."""
-    lines = entry_lines(content, address=address)
-    if len(lines) != 1 or not _MILLISECONDS.fullmatch(lines[0]):
-        raise CheckpointError(f"{address} line 2: no number of milliseconds")
-    return int(lines[0])
-
-
-def content_kind(content: bytes) -> SourceKind:
-    """The kind of source that writes such a file. Never raises."""
-    if content.startswith(b"\0"):
-        return SourceKind.KAFKA
-    version, line, *_ = (*content.decode(errors="replace").split("\n", maxsplit=2), "")
-    if version != "v1" or not line:
-        return SourceKind.OTHER if version not in ("", "v1") else SourceKind.UNKNOWN
-    if _MILLISECONDS.fullmatch(line):
-        return SourceKind.RATE
-    if not line.startswith("{"):
-        return SourceKind.OTHER
-    try:
-        return SourceKind.FILE if "path" in json_object(line, place="") else SourceKind.OTHER
-    except CheckpointError:
-        # No other source writes an object here, so a cut one is a file source's.
-        return SourceKind.FILE
+    return replace(reading.facts(folder, kind, log), compact_bytes=size)
 
 
 class _Reading:
@@ -205,6 +152,7 @@ class _Reading:
         self._absent: tuple[IdRange, ...] = ()
         self._unread: list[str] = []
         self._broken: dict[str, BrokenSourceFile] = {}
+        self._unreachable: dict[str, BrokenSourceFile] = {}
 
     def kind(self, names: Iterable[str], log: CompactLog) -> SourceKind:
         """The folder's kind, by names where they tell, else by the first and then the newest file."""
@@ -222,7 +170,7 @@ class _Reading:
         if not log_ids:
             return
         own = {known for known in log.plain | log.compact if known in log_ids and log.holds(known)}
-        newest_compact = max(filter(log.holds, log.compact), default=-1)
+        newest_compact = log.newest_compact
         missing = gaps(own, first=log_ids[0], last=log_ids[-1])
         self._absent = tuple(
             IdRange(first=max(gap.first, newest_compact + 1), last=gap.last)
@@ -251,6 +199,7 @@ class _Reading:
             unread=tuple(self._unread[:SHOWN]),
             unread_total=len(self._unread),
             broken=tuple(self._broken.values()),
+            unreachable=tuple(self._unreachable.values()),
         )
 
     def _taste(self, content: bytes, file: str) -> SourceKind:
@@ -283,17 +232,19 @@ class _Reading:
             return None
         except ObjectTooLargeError:
             self._unread.append(file)
-        except (CheckpointError, StorageError) as error:
+        except CheckpointError as error:
             self._broken[file] = BrokenSourceFile(file=file, reason=str(error))
+        except StorageError as error:
+            self._unreachable[file] = BrokenSourceFile(file=file, reason=str(error))
         return None
 
 
-def _entry(line: str, *, place: str) -> SourceFile:
-    entry = json_object(line, place=place)
-    path, modified, log_id = entry.get("path"), entry.get("timestamp"), entry.get("batchId")
-    if not isinstance(path, str) or type(modified) is not int or type(log_id) is not int:
-        raise CheckpointError(f"{place}: an entry has a path, a timestamp and a batchId")
-    return SourceFile(path=path, modified_ms=modified, log_id=log_id)
+def _is_file(storage: ReadableStorage, place: str, name: str) -> bool:
+    """Whether a name that can't be listed is a stray file, which no source can be."""
+    try:
+        return bool(storage.details(place, only=[name]))
+    except StorageError:
+        return False
 
 
 def _plan_order(folder: str) -> tuple[int, str]:

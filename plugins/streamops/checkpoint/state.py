@@ -62,6 +62,8 @@ class OperatorFacts:
     """Partition 0 and no other: taken for an operator without keys. If it has keys, the others were lost."""
     has_unique_ids: bool = False
     """Whether files of checkpoint format v2 lie here."""
+    files: int = 0
+    """Deltas, snapshots, changelogs and zips of all stores and versions; side files and SSTs are not counted."""
     foreign: int = 0
     metadata_problem: str = ""
     """Why the metadata could not be read. Spark writes it anew."""
@@ -79,6 +81,11 @@ class StateFacts:
     unloadable_total: int = 0
     foreign: int = 0
     """Names below `state/` that are no operator."""
+
+    @property
+    def files(self) -> int:
+        """Of all operators."""
+        return sum(operator.files for operator in self.operators)
 
     @property
     def has_files(self) -> bool:
@@ -152,6 +159,7 @@ class _OperatorReader:
             partitions_beyond=self.beyond,
             has_only_first_partition=self.has_only_first,
             has_unique_ids=any(files.has_unique_ids for files in self.files.values()),
+            files=sum(files.count for files in self.files.values()),
             foreign=self.foreign + sum(files.foreign for files in self.files.values()),
             metadata_problem=self.metadata_problem,
         )

@@ -68,6 +68,11 @@ class StoreFiles:
         return Provider.ROCKSDB if self.changelogs or self.zips else Provider.UNKNOWN
 
     @property
+    def count(self) -> int:
+        """How many files of state there are."""
+        return len(self.deltas) + len(self.snapshots) + len(self.changelogs) + len(self.zips)
+
+    @property
     def has_unique_ids(self) -> bool:
         """Whether any file is of checkpoint format v2: then only the commit log tells which file counts."""
         return any(unique_id for _, unique_id in self.changelogs | self.zips)

@@ -13,10 +13,11 @@ from streamops.cli.check_text import show_checkup
 from streamops.cli.options import AsJson
 from streamops.errors import SettingsError
 from streamops.health.checkpoint.judge import explanations
+from streamops.health.verdict import Verdict
 from streamops.restart.engines import PINNED, engine_of
 from streamops.storage.address import canonical_address
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.checkup import Checkup, Verdict
+from streamops.supervisor.checkup import Checkup
 from streamops.supervisor.checkup import check as check_checkpoint
 
 EXIT_CODES = {Verdict.OK: 0, Verdict.WARNING: 3, Verdict.UNKNOWN: 4, Verdict.CRITICAL: 4}

@@ -4,8 +4,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from streamops.health.verdict import Finding, Severity
-from streamops.supervisor.checkup import Checkup, Verdict
+from streamops.health.verdict import Finding, Severity, Verdict
+from streamops.supervisor.checkup import Checkup
 
 _STYLES = {
     Verdict.OK: "bold green",

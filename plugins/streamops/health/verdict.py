@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 
 class Severity(IntEnum):
@@ -18,6 +18,20 @@ class Severity(IntEnum):
     def __str__(self) -> str:
         """As reports and JSON spell it."""
         return self.name.lower()
+
+
+class Verdict(StrEnum):
+    """What a check comes to."""
+
+    OK = "ok"
+    WARNING = "warning"
+    UNKNOWN = "unknown"
+    CRITICAL = "critical"
+
+    @classmethod
+    def of(cls, severity: Severity) -> "Verdict":
+        """The verdict where that is the worst; a note is nothing to worry about."""
+        return cls.OK if severity is Severity.NOTE else cls(str(severity))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,5 +53,5 @@ class Finding:
 
 
 def worst_of(findings: Iterable[Finding]) -> Severity:
-    """The verdict; NOTE where all is well."""
+    """The worst severity; NOTE where all is well."""
     return max((finding.severity for finding in findings), default=Severity.NOTE)

@@ -95,6 +95,8 @@ def _judged(prediction: Prediction, facts: CheckpointFacts, known: Position | No
         return plan
     if prediction.expected_error or prediction.repeats or prediction.loses_identity or prediction.loses_input:
         return _planned(prediction, Safety.UNSAFE, advice=_advice(facts, prediction))
+    if prediction.is_undecided:
+        return _planned(prediction, Safety.UNKNOWN)
     return _planned(prediction, Safety.SAFE_IF_IDEMPOTENT if prediction.reruns else Safety.SAFE)
 
 

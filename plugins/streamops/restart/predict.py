@@ -41,6 +41,8 @@ class Prediction:
     """Whether input of the batch is gone, and the batch passes over it in silence."""
     passed_over: range = range(0)
     """Batches without a commit that are not run again."""
+    is_undecided: bool = False
+    """Whether something that decides could not be asked; the rest is what happens if that is whole."""
 
     @property
     def succeeds(self) -> bool:

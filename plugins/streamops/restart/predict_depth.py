@@ -35,7 +35,7 @@ def predict_in_depth(snapshot: CheckpointSnapshot, engine: Engine) -> Prediction
             f" {snapshot.lost_inputs[0]!r}: it runs without them, and no error tells",
             loses_input=True,
         )
-    return prediction
+    return _with_unreachable_sources(prediction, snapshot)
 
 
 SHOWN = 3
@@ -61,6 +61,8 @@ def _from_the_beginning(snapshot: CheckpointSnapshot, prediction: Prediction, en
 def _source_failure(snapshot: CheckpointSnapshot, source: FileSource, engine: Engine) -> Prediction | None:
     """[P12, P18] The log of a file source must hold everything from its last compact file up to the offset."""
     found, path = snapshot.source(source.folder), f"sources/{source.folder}"
+    if found and found.unreachable:
+        return None
     latest = found.log.latest if found else -1
     if found is None or source.log_offset > latest:
         one = f"batch {source.log_offset} doesn't exist"
@@ -78,6 +80,14 @@ def _source_failure(snapshot: CheckpointSnapshot, source: FileSource, engine: En
         return None
     missing = found.log.file_name(needed.missing[0].first)
     return _fails(f"{path}/{missing} is missing, and each start reads it", "doesn't exist (latestId")
+
+
+def _with_unreachable_sources(prediction: Prediction, snapshot: CheckpointSnapshot) -> Prediction:
+    unreachable = [place for source in snapshot.sources.sources for place in source.unreachable]
+    if not unreachable:
+        return prediction
+    first = unreachable[0]
+    return replace(prediction, summary=f"{first.file} can't be asked: {first.reason}", is_undecided=True)
 
 
 def _fails(summary: str, text: str) -> Prediction:

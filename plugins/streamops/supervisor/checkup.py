@@ -1,24 +1,21 @@
 """Any checkpoint, declared or not: its facts, what a start would do, and what is wrong with it. Reads only."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from datetime import datetime
 
 from streamops.checkpoint.inspect import CheckpointSnapshot, inspect_checkpoint
+from streamops.control.layout import control_folder
+from streamops.control.records import Position
+from streamops.control.snapshot import load_state
 from streamops.health.checkpoint import Expectations, judge_checkpoint
-from streamops.health.verdict import Finding, Severity, worst_of
-from streamops.restart import RestartPlan, Safety
-from streamops.restart.engines import Engine
+from streamops.health.checkpoint.sample import HealthSample
+from streamops.health.verdict import Finding, Severity, Verdict, worst_of
+from streamops.restart import RestartPlan, Safety, SinkGuarantee
+from streamops.restart.engines import PINNED, Engine
 from streamops.restart.plan import plan_in_depth
+from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage
-
-
-class Verdict(StrEnum):
-    """What a check comes to."""
-
-    OK = "ok"
-    WARNING = "warning"
-    UNKNOWN = "unknown"
-    CRITICAL = "critical"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +28,26 @@ class Checkup:
     restart: RestartPlan
     findings: tuple[Finding, ...]
 
+    def sample(self, now: datetime) -> HealthSample:
+        """What is kept of it."""
+        facts = self.snapshot.facts
+        counting = (finding.rule for finding in self.findings if finding.severity > Severity.NOTE)
+        return HealthSample(
+            at=now,
+            verdict=self.verdict,
+            rules=tuple(dict.fromkeys(counting)),
+            safety=str(self.restart.safety),
+            last_offset=facts.last_offset,
+            last_commit=facts.last_commit,
+            offset_entries=len(facts.offsets_log.ids),
+            commit_entries=len(facts.commits_log.ids),
+            compact_bytes=max(
+                (source.compact_bytes for source in self.snapshot.sources.sources if source.compact_bytes is not None),
+                default=None,
+            ),
+            state_files=self.snapshot.state.files if self.snapshot.state and self.snapshot.state.operators else None,
+        )
+
 
 def check(
     storage: ReadableStorage,
@@ -39,6 +56,7 @@ def check(
     engine: Engine,
     is_sink_idempotent: bool | None = None,
     tracks_progress_async: bool | None = None,
+    known: Position | None = None,
 ) -> Checkup:
     """Judge a checkpoint for a start with a version of Spark. Raises StorageError where it can't be asked."""
     snapshot = inspect_checkpoint(storage, address)
@@ -48,10 +66,10 @@ def check(
         is_sink_idempotent=is_sink_idempotent,
         tracks_progress_async=tracks_progress_async,
     )
-    restart = plan_in_depth(snapshot, known=None, engine=engine, tracks_progress_async=tracks_progress_async)
+    restart = plan_in_depth(snapshot, known=known, engine=engine, tracks_progress_async=tracks_progress_async)
     findings = judge_checkpoint(snapshot, expected)
     return Checkup(
-        verdict=_VERDICTS[max(worst_of(findings), _SEVERITIES[restart.safety])],
+        verdict=Verdict.of(max(worst_of(findings), _SEVERITIES[restart.safety])),
         engine=engine,
         snapshot=snapshot,
         restart=restart,
@@ -59,12 +77,29 @@ def check(
     )
 
 
-_VERDICTS = {
-    Severity.NOTE: Verdict.OK,
-    Severity.WARNING: Verdict.WARNING,
-    Severity.UNKNOWN: Verdict.UNKNOWN,
-    Severity.CRITICAL: Verdict.CRITICAL,
-}
+def check_stream(
+    spec: StreamSpec,
+    *,
+    storage_for: Callable[[str], ReadableStorage],
+    now: datetime,
+    before: Sequence[HealthSample] = (),
+) -> Checkup:
+    """Judge a declared stream's checkpoint, with all that its declaration and its control log tell.
+
+    `before`: earlier checks, oldest first. Raises StorageError where the checkpoint can't be asked, ControlLogError where its
+    log can't be read.
+    """
+    storage = storage_for(spec.checkpoint)
+    # Before the checkpoint, which only grows: what the log knows must not be newer than what is seen.
+    state = load_state(storage, control_folder(spec.checkpoint))
+    return check(
+        storage,
+        spec.checkpoint,
+        engine=PINNED,
+        is_sink_idempotent=spec.sink.guarantee is not SinkGuarantee.EXACTLY_ONCE_OR_NOTHING,
+        known=state.position,
+    )
+
 
 # A batch in flight is the ordinary shape of a running query: whether it matters, the rule on it says.
 _SEVERITIES = {

@@ -54,6 +54,25 @@ def test_a_place_that_cannot_be_asked_is_not_an_empty_one():
         read_sink_log(storage, OUTPUT)
 
 
+def test_the_size_of_the_newest_compact_file_is_told():
+    assert sink_log(*range(9), "9.compact").compact_bytes == 2
+    assert sink_log(*range(9)).compact_bytes is None
+
+
+def test_an_entry_that_a_listing_did_not_show_yet_is_looked_for_once_more():
+    class Late(MemoryStorage):
+        def list(self, directory, *, after=""):
+            names = super().list(directory, after=after)
+            self.write(f"{OUTPUT}/_spark_metadata/1", b"v1")
+            return names
+
+    storage = Late()
+    for entry in (0, 2):
+        storage.write(f"{OUTPUT}/_spark_metadata/{entry}", b"v1")
+
+    assert read_sink_log(storage, OUTPUT).missing == ()
+
+
 class Listed:
     """A storage that gives any names."""
 
@@ -62,6 +81,9 @@ class Listed:
 
     def list(self, directory, *, after=""):
         return self._names
+
+    def details(self, directory, *, only=None):
+        return ()
 
 
 @given(st.lists(st.text() | st.integers().map(str)))

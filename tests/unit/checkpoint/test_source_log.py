@@ -21,6 +21,7 @@ from streamops.checkpoint.source_log import (
 )
 from streamops.errors import CheckpointError, StorageError
 from streamops.storage.memory import MemoryStorage
+from support.storage import SwitchableStorage
 
 CHECKPOINT = "file:///c/orders"
 KAFKA = '{"orders":{"0":0,"1":0,"2":0}}'
@@ -182,10 +183,23 @@ def test_all_sources_in_plan_order_then_by_name():
 def test_a_stray_file_among_the_sources_hides_no_other():
     found = read_source_logs(checkpoint({**file_source([0]), "README": b"hello"}), CHECKPOINT)
 
-    assert [(source.kind, len(source.broken)) for source in found.sources] == [
-        (SourceKind.FILE, 0),
-        (SourceKind.UNKNOWN, 1),
+    assert [(source.kind, len(source.broken), len(source.unreachable)) for source in found.sources] == [
+        (SourceKind.FILE, 0, 0)
     ]
+    assert found.foreign == 1
+
+
+def test_a_folder_that_cannot_be_asked_is_neither_broken_nor_whole():
+    storage = SwitchableStorage(checkpoint(file_source([0], folder="0") | file_source([0], folder="1")))
+    storage.unreachable = "sources/1"
+
+    found = read_source_logs(storage, CHECKPOINT)
+
+    assert [(source.folder, source.kind, source.broken) for source in found.sources] == [
+        ("0", SourceKind.FILE, ()),
+        ("1", SourceKind.UNKNOWN, ()),
+    ]
+    assert [place.reason for place in found.sources[1].unreachable] == [f"{CHECKPOINT}/sources/1 can't be reached"]
 
 
 def test_more_folders_than_any_query_has_are_counted():
@@ -202,6 +216,13 @@ def test_sources_that_cannot_be_asked_are_not_none():
         read_source_logs(storage, CHECKPOINT)
 
 
+def test_the_size_of_the_newest_compact_file_is_told():
+    files = file_source([*range(9), "9.compact"])
+
+    assert read(files).compact_bytes == len(files["0/9.compact"])
+    assert read(file_source(range(9))).compact_bytes is None
+
+
 class Hostile:
     """A storage that gives any names and any content, and no way out of the checkpoint."""
 
@@ -212,6 +233,10 @@ class Hostile:
     def list(self, directory, *, after=""):
         self._refuse_escape(directory)
         return self._names
+
+    def details(self, directory, *, only=None):
+        self._refuse_escape(directory)
+        return ()
 
     def read(self, address, *, limit=0):
         self._refuse_escape(address)

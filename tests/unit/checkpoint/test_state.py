@@ -302,3 +302,10 @@ def test_hostile_state_gives_facts_of_bounded_size(names, content, version, hint
 
     assert len(facts.unloadable) <= SHOWN_UNLOADABLE
     assert len(facts.unloadable) <= facts.unloadable_total <= facts.stores_checked
+
+
+def test_the_files_of_all_versions_and_stores_are_counted():
+    storage = checkpoint(range(2), files=("1.delta", "2.delta", "2.snapshot", ".2.delta.crc", "2.delta.crc"))
+    checkpoint([0], operator=1, files=("1.changelog", "1.zip"), storage=storage)
+
+    assert read(storage, version=2).files == 8

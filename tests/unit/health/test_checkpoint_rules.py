@@ -10,6 +10,7 @@ from streamops.health.checkpoint.judge import DEPTH_RULES, LOG_RULES, explanatio
 from streamops.health.verdict import Severity, worst_of
 from streamops.storage import join
 from support.base_checkpoint import ADDRESS, HEADER, INPUT, entry, files, stored, without
+from support.storage import SwitchableStorage
 
 NOTE, WARNING, UNKNOWN, CRITICAL = Severity.NOTE, Severity.WARNING, Severity.UNKNOWN, Severity.CRITICAL
 UUID = "01234567-89ab-cdef-0123-456789abcdef"
@@ -24,6 +25,7 @@ class Row:
     verdict: Severity
     rules: tuple = ()
     lost_inputs: tuple = ()
+    unreachable: str = ""
     idempotent: bool | None = None
     tracks_async: bool | None = None
     offset_formats: tuple = ("v1", "v2")
@@ -204,6 +206,13 @@ LOUD = [
         rules=("missing-source-log",),
     ),
     Row(
+        because="a source's folder does not answer",
+        files=files(),
+        unreachable="sources/0",
+        verdict=UNKNOWN,
+        rules=("unreachable-source-log",),
+    ),
+    Row(
         because="P20",
         files=files(commits_4=None),
         lost_inputs=("4.json",),
@@ -241,7 +250,9 @@ def findings_of(row):
     storage = stored(row.files)
     for name in row.lost_inputs:
         storage.delete(join(INPUT, name))
-    return judge_checkpoint(inspect_checkpoint(storage, ADDRESS), expected)
+    seen = SwitchableStorage(storage)
+    seen.unreachable = row.unreachable
+    return judge_checkpoint(inspect_checkpoint(seen, ADDRESS), expected)
 
 
 @pytest.mark.parametrize("row", [*QUIET, *LOUD], ids=lambda row: row.because)

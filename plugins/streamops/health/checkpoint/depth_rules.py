@@ -33,6 +33,8 @@ def missing_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
     """The log of a file source lacks entries that each start reads. [P12, P18]"""
     for source in snapshot.file_sources:
         found, path = snapshot.source(source.folder), f"sources/{source.folder}"
+        if found and found.unreachable:
+            continue
         latest = found.log.latest if found else -1
         if found is None or latest < source.log_offset:
             evidence = f"{path} ends at {latest if latest >= 0 else 'nothing'}, {OFFSETS} has {source.log_offset}"
@@ -64,6 +66,20 @@ def unreadable_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
                 evidence=broken.reason,
                 meaning=f"the source reads it: {FAILS}",
                 repair=f"restore it {BACKUP}",
+            )
+
+
+def unreachable_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+    """What a source keeps can't be asked: neither known to be whole nor to be damaged."""
+    for source in snapshot.sources.sources:
+        for place in source.unreachable[:SHOWN]:
+            yield Finding(
+                rule="unreachable-source-log",
+                severity=Severity.UNKNOWN,
+                file=place.file,
+                evidence=place.reason,
+                meaning="whether a start finds what it needs there is not known",
+                repair="see to permissions and storage, then check again",
             )
 
 

@@ -41,6 +41,7 @@ DEPTH_RULES: tuple[Callable[[CheckpointSnapshot], Iterator[Finding]], ...] = (
     depth_rules.emptied_logs,
     depth_rules.missing_source_log,
     depth_rules.unreadable_source_log,
+    depth_rules.unreachable_source_log,
     depth_rules.unloadable_state,
     depth_rules.lost_input,
 )
