@@ -185,6 +185,15 @@ def test_any_bytes_give_a_value_or_a_short_printable_reason(parser):
     holds()
 
 
+def test_a_record_for_a_reader_of_a_version_of_four_thousand_digits_is_refused_in_short():
+    content = CONTROL_RECORDS[0].replace(b'"min_reader":1', b'"min_reader":' + b"9" * 4000)
+
+    with pytest.raises(NewerRecordError, match="upgrade") as refused:
+        codec.decode_record(content, address=ADDRESS)
+
+    assert len(str(refused.value)) <= LONGEST_REASON
+
+
 @given(
     st.sampled_from(SOURCE_OFFSETS)
     .map(str.encode)
