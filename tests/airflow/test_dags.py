@@ -8,6 +8,7 @@ from airflow.sdk.definitions.context import _AIRFLOW_PARSING_CONTEXT_DAG_ID
 from airflow.sdk.exceptions import AirflowFailException
 from airflow.serialization.serialized_objects import DagSerialization
 
+from streamops.airflow.checkpoint_health_dag import CHECKPOINT_HEALTH_DAG
 from streamops.airflow.dag_factory import CONFIG_ERRORS_DAG, build_dags
 from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
 from streamops.airflow.ops_dag import OPS_DAG
@@ -51,7 +52,7 @@ def asked_for(monkeypatch):
     return lambda dag_id: monkeypatch.setenv(_AIRFLOW_PARSING_CONTEXT_DAG_ID, dag_id)
 
 
-FLEET = [RECONCILE_DAG, OPS_DAG]
+FLEET = [RECONCILE_DAG, CHECKPOINT_HEALTH_DAG, OPS_DAG]
 
 
 def ids(config: Path) -> list[str]:
@@ -68,7 +69,7 @@ def with_a_bad_stream(project):
 
 def test_the_shipped_dags_import_without_errors(shipped):
     assert shipped.import_errors == {}
-    assert set(shipped.dags) == {ORDERS, RECONCILE_DAG, OPS_DAG}
+    assert set(shipped.dags) == {ORDERS, *FLEET}
 
 
 def test_a_stream_is_released_before_it_is_supervised(orders):

@@ -7,6 +7,7 @@ from airflow.sdk import DAG, get_parsing_context, task
 from airflow.sdk.exceptions import AirflowFailException
 from airflow.utils.types import DagRunType
 
+from streamops.airflow.checkpoint_health_dag import CHECKPOINT_HEALTH_DAG, checkpoint_health_dag
 from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
 from streamops.airflow.ops_dag import OPS_DAG, ops_dag
 from streamops.airflow.reconcile_dag import RECONCILE_DAG, reconcile_dag
@@ -45,7 +46,11 @@ def build_dags(config: str) -> Iterator[DAG]:
             yield build(settings)
 
 
-_FLEET_DAGS: dict[str, Callable[[Settings], DAG]] = {RECONCILE_DAG: reconcile_dag, OPS_DAG: ops_dag}
+_FLEET_DAGS: dict[str, Callable[[Settings], DAG]] = {
+    RECONCILE_DAG: reconcile_dag,
+    CHECKPOINT_HEALTH_DAG: checkpoint_health_dag,
+    OPS_DAG: ops_dag,
+}
 """What looks after all streams, or serves for any of them; there as soon as anything is declared."""
 
 

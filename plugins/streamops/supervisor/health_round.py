@@ -53,7 +53,7 @@ class RoundPace:
         return cls(
             looking=Pace(limit=min(timedelta(seconds=30), every / 10), budget=every * 0.4),
             keeping=Pace(limit=every / 20, budget=every / 5),
-            telling=Pace(seats=1, limit=every / 20, budget=every / 10),
+            telling=Pace(seats=1, seat=every / 20, limit=every / 20, budget=every / 10),
             patience=every * 0.9,
         )
 

@@ -9,7 +9,7 @@ import pytest
 from streamops.supervisor.timed_work import Fate, Pace, Worked, work_on
 
 SOON = timedelta(milliseconds=50)
-PATIENT = Pace(seats=4, limit=timedelta(minutes=1), budget=timedelta(minutes=1))
+PATIENT = Pace(seats=4, seat=timedelta(minutes=1), limit=timedelta(minutes=1), budget=timedelta(minutes=1))
 
 
 @pytest.fixture
@@ -54,6 +54,22 @@ def test_no_more_is_under_way_than_there_are_seats() -> None:
     assert most == 4
 
 
+def test_one_at_a_time_is_one_at_a_time() -> None:
+    under_way, most, lock = 0, 0, threading.Lock()
+
+    def work(job: int) -> None:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        with lock:
+            under_way -= 1
+
+    work_on(range(50), work, pace=Pace(seats=1, most=1))
+
+    assert most == 1
+
+
 def test_what_one_raises_is_its_own_answer() -> None:
     def work(job: str) -> str:
         if job == "bad":
@@ -95,6 +111,42 @@ def test_as_many_may_hang_as_there_are_seats_and_the_rest_is_still_done(dead_pla
 
     assert {job for job, fate in by_job(worked).items() if fate is Fate.DONE} == {"a", "b", "c"}
     assert {job for job, fate in by_job(worked).items() if fate is Fate.HUNG} == set(jobs[:4])
+
+
+def test_a_dead_place_with_many_things_in_it_does_not_take_the_time_of_all(dead_place: threading.Event) -> None:
+    """Each of the dead keeps its seat for a moment only; with seats until the limit the others would wait for a minute."""
+    jobs = (*(f"dead {number}" for number in range(20)), "a", "b")
+    done = []
+
+    def work(job: str) -> str:
+        if job.startswith("dead"):
+            dead_place.wait()
+        done.append(job)
+        if len(done) == 2:
+            dead_place.set()  # Nobody has been given up yet: late is not lost.
+        return job
+
+    pace = Pace(seats=2, seat=SOON, limit=timedelta(minutes=1), budget=timedelta(minutes=1))
+    worked = work_on(jobs, work, pace=pace)
+
+    assert done[:2] == ["a", "b"]
+    assert {one.fate for one in worked} == {Fate.DONE}
+    assert len(worked) == 22
+
+
+def test_the_threads_that_hang_are_bounded(dead_place: threading.Event) -> None:
+    begun = []
+
+    def work(job: int) -> int:
+        begun.append(job)
+        dead_place.wait()
+        return job
+
+    pace = Pace(seats=2, seat=timedelta(0), most=5, limit=timedelta(seconds=0.5), budget=timedelta(seconds=0.3))
+    worked = work_on(range(20), work, pace=pace)
+
+    assert begun == [0, 1, 2, 3, 4]
+    assert [one.fate for one in worked] == [Fate.HUNG] * 5 + [Fate.NOT_BEGUN] * 15
 
 
 def test_nothing_is_begun_when_the_time_for_all_is_over(dead_place: threading.Event) -> None:
