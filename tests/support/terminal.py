@@ -21,6 +21,7 @@ from streamops.spec import StreamSpec
 from streamops.storage import join
 from streamops.storage.local import LocalStorage
 from streamops.supervisor import Decision, Supervisor
+from support.brokers import FakeBroker
 from support.checkpoints import write_checkpoint
 from support.clock import FakeClock
 from support.launcher import FakeDriver, FakeLauncher
@@ -52,7 +53,13 @@ class Terminal:
         self.launcher = FakeLauncher()
         self.clock = FakeClock()
         self.storage = LocalStorage()
-        self.wiring = Wiring(launcher=self.launcher, clock=self.clock, patience=timedelta(seconds=5))
+        self.broker = FakeBroker(self.clock)
+        self.wiring = Wiring(
+            launcher=self.launcher,
+            clock=self.clock,
+            broker=lambda access, clock: self.broker,
+            patience=timedelta(seconds=5),
+        )
         self._capsys = capsys
 
     def run(self, *argv: str) -> Answer:

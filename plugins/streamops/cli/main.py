@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from streamops import __version__
-from streamops.cli import check, config, history, logs, plan, reconcile, requests, status, supervise
+from streamops.cli import check, config, history, lag, logs, plan, reconcile, requests, status, supervise
 from streamops.cli.entry_points import GroupWithEntryPoints
 from streamops.cli.output import say
 from streamops.cli.wiring import Session, Wiring
@@ -30,6 +30,7 @@ app = typer.Typer(
 app.command()(status.status)
 app.command()(check.check)
 app.command()(plan.plan)
+app.command()(lag.lag)
 app.command()(requests.stop)
 app.command()(requests.start)
 app.command()(requests.restart)

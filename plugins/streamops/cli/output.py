@@ -14,6 +14,7 @@ from rich.text import Text
 
 from streamops.cli.act_result import ActOutcome, ActResult
 from streamops.cli.history_text import history_lines
+from streamops.cli.lag_text import lag_fields, lag_heading, lag_table, partition_table, rest
 from streamops.cli.plan_text import outlook_lines
 from streamops.cli.status_text import drift_lines, status_notes, status_table
 from streamops.cli.words import brief as brief
@@ -21,6 +22,7 @@ from streamops.settings import Settings, SettingsProblem
 from streamops.supervisor.act_plan import Act
 from streamops.supervisor.act_progress import Stage
 from streamops.supervisor.history import History
+from streamops.supervisor.lag import StreamLag
 from streamops.supervisor.outlook import Outlook
 from streamops.supervisor.status import StreamStatus
 
@@ -55,6 +57,10 @@ class Output(Protocol):
 
     def outlook(self, outlook: Outlook) -> None:
         """What a start now would do."""
+        ...
+
+    def lags(self, lags: Sequence[StreamLag], *, in_detail: bool) -> None:
+        """What streams have not read yet; in detail partition by partition."""
         ...
 
     def settings(self, settings: Settings) -> None:
@@ -99,6 +105,9 @@ class JsonOutput:
 
     def outlook(self, outlook: Outlook) -> None:
         self._print(dataclasses.asdict(outlook))
+
+    def lags(self, lags: Sequence[StreamLag], *, in_detail: bool) -> None:
+        self._print({"streams": [lag_fields(lag) for lag in lags]})
 
     def settings(self, settings: Settings) -> None:
         streams = [spec.name for spec in settings.streams]
@@ -147,6 +156,21 @@ class TextOutput:
     def outlook(self, outlook: Outlook) -> None:
         for line in outlook_lines(outlook):
             self._console.print(line)
+
+    def lags(self, lags: Sequence[StreamLag], *, in_detail: bool) -> None:
+        if not lags:
+            self._console.print("no streams are declared")
+            return
+        if not in_detail:
+            self._console.print(lag_table(lags), soft_wrap=False)
+            return
+        for lag in lags:
+            for line in lag_heading(lag):
+                self._console.print(line)
+            if lag.partitions:
+                self._console.print(partition_table(lag), soft_wrap=False)
+            if more := rest(lag):
+                self._console.print(more)
 
     def settings(self, settings: Settings) -> None:
         for spec in settings.streams:

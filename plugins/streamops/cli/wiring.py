@@ -1,5 +1,6 @@
 """Builds what commands work with. The only place that chooses real implementations."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -8,6 +9,9 @@ from typing import TypeVar
 from streamops.clock import Clock, SystemClock
 from streamops.control.log import LogReader
 from streamops.errors import SettingsError
+from streamops.kafka.access import KafkaAccess
+from streamops.kafka.broker import Broker
+from streamops.kafka.confluent import ConfluentBroker
 from streamops.launch import Launcher
 from streamops.launch.local import LocalLauncher
 from streamops.settings import Settings, load_settings
@@ -27,6 +31,7 @@ class Wiring:
 
     launcher: Launcher = field(default_factory=LocalLauncher)
     clock: Clock = field(default_factory=SystemClock)
+    broker: Callable[[KafkaAccess, Clock], Broker] = ConfluentBroker
     patience: timedelta = timedelta(seconds=15)
     """How long a place may leave everybody without an answer before its streams are shown as unknown."""
 

@@ -36,7 +36,7 @@ Ends = dict[tuple[str, int], "int | str"]
 class ConfluentBroker:
     """One cluster. Raises SettingsError where confluent-kafka is missing or can't use the settings."""
 
-    def __init__(self, access: KafkaAccess, *, clock: Clock, limit: timedelta = REQUEST_LIMIT) -> None:
+    def __init__(self, access: KafkaAccess, clock: Clock, *, limit: timedelta = REQUEST_LIMIT) -> None:
         self._access = access
         self._clock = clock
         self._limit = limit

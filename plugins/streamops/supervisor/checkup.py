@@ -1,21 +1,26 @@
 """Any checkpoint, declared or not: its facts, what a start would do, and what is wrong with it. Reads only."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
+from streamops.checkpoint.batch_times import read_batch_times
 from streamops.checkpoint.inspect import CheckpointSnapshot, inspect_checkpoint
 from streamops.control.layout import control_folder
 from streamops.control.records import Position
 from streamops.control.snapshot import load_state
 from streamops.health.checkpoint import Expectations, judge_checkpoint
+from streamops.health.checkpoint.expectations import RETAINED_BATCHES
 from streamops.health.checkpoint.sample import HealthSample
+from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Finding, Severity, Verdict, worst_of
 from streamops.restart import RestartPlan, Safety, SinkGuarantee
 from streamops.restart.engines import PINNED, Engine
 from streamops.restart.plan import plan_in_depth
-from streamops.spec import StreamSpec
+from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage import ReadableStorage
+
+MIN_BATCHES_TO_RETAIN = "spark.sql.streaming.minBatchesToRetain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +62,24 @@ def check(
     is_sink_idempotent: bool | None = None,
     tracks_progress_async: bool | None = None,
     known: Position | None = None,
+    retained_batches: int = RETAINED_BATCHES,
+    watch: Watch | None = None,
 ) -> Checkup:
-    """Judge a checkpoint for a start with a version of Spark. Raises StorageError where it can't be asked."""
+    """Judge a checkpoint for a start with a version of Spark. Raises StorageError where it can't be asked.
+
+    `watch`: what is known over time; the times of its batches are read here.
+    """
     snapshot = inspect_checkpoint(storage, address)
+    watch = replace(watch, times=read_batch_times(storage, snapshot.facts)) if watch else None
     expected = Expectations(
         offset_formats=engine.offset_formats,
         commit_formats=engine.commit_formats,
         is_sink_idempotent=is_sink_idempotent,
         tracks_progress_async=tracks_progress_async,
+        retained_batches=retained_batches,
     )
     restart = plan_in_depth(snapshot, known=known, engine=engine, tracks_progress_async=tracks_progress_async)
-    findings = judge_checkpoint(snapshot, expected)
+    findings = judge_checkpoint(snapshot, expected, watch)
     return Checkup(
         verdict=Verdict.of(max(worst_of(findings), _SEVERITIES[restart.safety])),
         engine=engine,
@@ -98,7 +110,25 @@ def check_stream(
         engine=PINNED,
         is_sink_idempotent=spec.sink.guarantee is not SinkGuarantee.EXACTLY_ONCE_OR_NOTHING,
         known=state.position,
+        retained_batches=_retained_batches(spec),
+        watch=Watch(
+            now=now,
+            before=tuple(before),
+            has_driver=None if state.is_empty else bool(state.open_epochs),
+            driver_since=state.newest.claimed.at if state.newest and state.newest.is_open else None,
+            trigger_interval=spec.trigger.interval
+            if spec.trigger.kind is TriggerKind.PROCESSING_TIME
+            else timedelta(0),
+            policy=spec.stall,
+        ),
     )
+
+
+def _retained_batches(spec: StreamSpec) -> int:
+    """What the declaration says, where Spark would take it for a number."""
+    text = dict(spec.launch.conf).get(MIN_BATCHES_TO_RETAIN, "").strip()
+    is_number = text.isascii() and text.isdecimal() and len(text) < 10
+    return int(text) if is_number and int(text) > 0 else RETAINED_BATCHES
 
 
 # A batch in flight is the ordinary shape of a running query: whether it matters, the rule on it says.

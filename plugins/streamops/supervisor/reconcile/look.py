@@ -17,6 +17,7 @@ from streamops.clock import Clock
 from streamops.control.attendance import read_attendance
 from streamops.control.layout import control_folder
 from streamops.control.log import read_record
+from streamops.control.records import VerdictChanged
 from streamops.control.registry import RegistryEntry, read_registry
 from streamops.control.snapshot import load_state
 from streamops.control.state import LogState
@@ -41,6 +42,8 @@ T = TypeVar("T")
 
 LIVE_MODES = frozenset({Mode.LIVE})
 THREADS = 8
+MOST_VERDICTS = 50
+"""Records in a row that are read to find one that is no verdict."""
 PATIENCE = timedelta(seconds=15)
 """How long nobody at all may answer before the streams that are left count as unreadable."""
 
@@ -143,7 +146,7 @@ def _stream_facts(
         return facts
     look = doors.supervisor_of(spec).look() if spec else None
     seen = look.observation.state if look else state
-    changed_at = declared.changed_at if seen.is_empty else read_record(storage, control, seen.next_number - 1).at
+    changed_at = declared.changed_at if seen.is_empty else _acted_at(storage, control, seen)
     facts = replace(facts, changed_at=changed_at)
     return _with_decision(facts, spec, look) if spec and look else facts
 
@@ -153,6 +156,15 @@ def _with_decision(facts: StreamFacts, spec: StreamSpec, look: Look) -> StreamFa
     now = max(look.observation.now, facts.attendance.at) if facts.attendance else look.observation.now
     late = overdue(look, spec, changed_at=facts.changed_at, now=now)
     return replace(facts, decision=look.decision, overdue=late)
+
+
+def _acted_at(storage: Storage, control: str, state: LogState) -> datetime:
+    """When the log last got a record other than a verdict: one that comes and goes must not look like somebody at work."""
+    newest = read_record(storage, control, state.next_number - 1)
+    record = newest
+    while isinstance(record.body, VerdictChanged) and record.number > max(0, newest.number - MOST_VERDICTS):
+        record = read_record(storage, control, record.number - 1)
+    return record.at
 
 
 def _is_of_another(facts: StreamFacts, state: LogState) -> bool:

@@ -1,0 +1,48 @@
+"""What the queries of a driver need from Kafka, read from their checkpoints."""
+
+from dataclasses import dataclass
+
+from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.source_log import read_source_logs
+from streamops.coverage import SourceNeeds, needs_of
+from streamops.errors import CheckpointError
+from streamops.storage import ReadableStorage
+from streamops.supervisor.checkpoints import read_checkpoints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointNeeds:
+    """The Kafka sources of one query."""
+
+    address: str
+    sources: tuple[SourceNeeds, ...]
+    """None before the first batch is planned, and for a query without Kafka."""
+
+
+def read_needs(storage: ReadableStorage, checkpoint: str) -> tuple[CheckpointNeeds, ...]:
+    """The needs of the checkpoint's query and of its companions.
+
+    Raises StorageError where they can't be asked, CheckpointError where the newest entry of one can't be read.
+    """
+    own, companions = read_checkpoints(storage, checkpoint)
+    return tuple(_needs(storage, facts) for facts in (own, *companions))
+
+
+def _needs(storage: ReadableStorage, facts: CheckpointFacts) -> CheckpointNeeds:
+    if facts.newest is None and facts.last_offset >= 0:
+        broken = next(
+            (one.reason for one in facts.broken if one.file == f"offsets/{facts.last_offset}"), "it is not there"
+        )
+        raise CheckpointError(
+            f"{facts.address}: where the query goes on is not known: offsets/{facts.last_offset}: {broken}"
+        )
+    # Only a batch in flight that is the first of a source begins with the source's own file.
+    begins = facts.has_pending_batch and (facts.previous is None or None in facts.previous.sources)
+    return CheckpointNeeds(
+        address=facts.address, sources=needs_of(facts, initial=_initial(storage, facts) if begins else {})
+    )
+
+
+def _initial(storage: ReadableStorage, facts: CheckpointFacts) -> dict[str, str]:
+    sources = read_source_logs(storage, facts.address).sources
+    return {source.folder: source.initial_offsets for source in sources if source.initial_offsets is not None}

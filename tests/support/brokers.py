@@ -1,0 +1,61 @@
+"""A Kafka cluster in memory, for what is judged from its answers."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from streamops.clock import Clock
+from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts, TopicRetention
+from streamops.kafka.broker import Place, RecordTime
+
+A_WEEK = TopicRetention(
+    is_deleting=True,
+    is_compacting=False,
+    time=timedelta(days=7),
+    size=None,
+    segment_time=timedelta(days=7),
+    segment_size=1 << 30,
+    tombstone_time=timedelta(days=1),
+)
+
+
+@dataclass
+class FakeBroker:
+    """Says what it is told to."""
+
+    clock: Clock
+    topics: dict[str, TopicFacts] = field(default_factory=dict)
+    times: dict[tuple[str, int], datetime] = field(default_factory=dict)
+    """Of the first record that is asked for in a partition."""
+    scans: list[frozenset[str]] = field(default_factory=list)
+    probed: list[Place] = field(default_factory=list)
+    trouble: str = ""
+    """Why it is away."""
+
+    def has(self, topic: str, *ends: tuple[int, int], retention: TopicRetention | None = A_WEEK) -> None:
+        """A topic with these partitions, from 0 on."""
+        partitions = tuple(
+            PartitionFacts(partition=number, earliest=earliest, latest=latest)
+            for number, (earliest, latest) in enumerate(ends)
+        )
+        self.topics[topic] = TopicFacts(topic=topic, exists=True, partitions=partitions, retention=retention)
+
+    def scan(self, topics: Collection[str]) -> BrokerFacts:
+        self.scans.append(frozenset(topics))
+        known = [self.topics.get(name) or TopicFacts(topic=name, exists=False) for name in sorted(topics)]
+        if self.trouble:
+            known = [TopicFacts(topic=facts.topic, exists=None, trouble=self.trouble) for facts in known]
+        return BrokerFacts(bootstrap="broker:9092", at=self.clock.now(), topics=tuple(known))
+
+    def record_times(self, places: Collection[Place]) -> Mapping[Place, RecordTime]:
+        self.probed += places
+        return {
+            place: RecordTime(at=self.times.get((place.topic, place.partition)), trouble="nobody may say")
+            for place in places
+        }
+
+    def moves(self, topic: str, number: int, *, latest: int) -> None:
+        """A partition ends elsewhere from now on."""
+        facts = self.topics[topic]
+        partitions = tuple(replace(one, latest=latest) if one.partition == number else one for one in facts.partitions)
+        self.topics[topic] = replace(facts, partitions=partitions)
