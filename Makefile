@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 MINUTES ?= 10
 # pytest runs them in this order, the fast ones first. Folders that do not exist yet are left out.
 FAST_TESTS := $(wildcard tests/unit tests/behaviour tests/fuzz tests/bench tests/test_*.py)
-SLOW_TESTS := $(wildcard tests/airflow tests/spark tests/e2e)
+SLOW_TESTS := $(wildcard tests/kafka tests/airflow tests/spark tests/e2e)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test conformance quiet-check fuzz bench demo chaos chaos-model chaos-stock chaos-airflow lint types layers check lock sandbox-up sandbox-down clean

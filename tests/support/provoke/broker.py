@@ -35,6 +35,12 @@ class Broker:
         open_one = f"127.0.0.1:{self._port}"
         return f"{open_one},127.0.0.1:{self._secured}" if self._is_secured else open_one
 
+    @property
+    def pid(self) -> int:
+        """Of the process; an address must have been asked for before."""
+        assert self._process is not None
+        return self._process.pid
+
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
