@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from streamops.control.records import Author, MaintenanceBegun
+from streamops.control.records import Author, MaintenanceBegun, VerdictChanged
 from streamops.launch import DriverState
 from streamops.restart import RestartPolicy
 from streamops.supervisor.reconcile import FindingKind, Severity
@@ -67,6 +67,18 @@ def test_a_supervisor_that_can_not_claim_is_found_after_five_minutes(running):
     finding = running.the_finding()
     assert "claim is due: start is safe" in finding.evidence
     assert "supervise on host-1, who looks after it, gets no further" in finding.meaning
+
+
+def test_a_verdict_that_comes_and_goes_is_nobody_at_work(running):
+    """Each change of it is a record, but not one of whoever looks after the stream."""
+    supervisor = running.world.supervisor()
+    lose_the_job_file(running)
+    running.world.kill(running.world.driver)
+    for verdict in ("critical", "ok") * 3:
+        running.world.run_through_trouble(seconds(60), supervisor)
+        append(running, VerdictChanged(after=verdict))
+
+    assert found(running) == OVERDUE
 
 
 def test_a_stream_that_could_never_be_started_is_found(place):
