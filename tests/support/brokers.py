@@ -33,7 +33,8 @@ class FakeBroker:
     """Why it is away."""
 
     def has(self, topic: str, *ends: tuple[int, int], retention: TopicRetention | None = A_WEEK) -> None:
-        """A topic with these partitions, from 0 on."""
+        """A topic with these partitions, from 0 on; the cluster answers."""
+        self.trouble = ""
         partitions = tuple(
             PartitionFacts(partition=number, earliest=earliest, latest=latest)
             for number, (earliest, latest) in enumerate(ends)

@@ -53,7 +53,7 @@ class Terminal:
         self.launcher = FakeLauncher()
         self.clock = FakeClock()
         self.storage = LocalStorage()
-        self.broker = FakeBroker(self.clock)
+        self.broker = FakeBroker(self.clock, trouble="no broker is there")
         self.wiring = Wiring(
             launcher=self.launcher,
             clock=self.clock,

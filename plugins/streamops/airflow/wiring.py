@@ -14,6 +14,7 @@ from streamops.spec import LaunchSpec, StreamSpec
 from streamops.storage.kinds import storage_for
 from streamops.supervisor import Supervisor
 from streamops.supervisor.requests import this_author
+from streamops.supervisor.source_coverage import cluster_of
 
 SPARK_CONNECTION_TYPE = "spark"
 
@@ -36,6 +37,7 @@ def supervisor_of(spec: StreamSpec, *, state_root: str, actor: str, may_submit: 
         clock=SystemClock(),
         state_root=state_root,
         author=this_author(actor),
+        broker_for=cluster_of(SystemClock()),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 from streamops.clock import Clock, SystemClock
 from streamops.control.log import LogReader
 from streamops.errors import SettingsError
-from streamops.kafka.access import KafkaAccess
+from streamops.kafka.access import KafkaAccess, access_of
 from streamops.kafka.broker import Broker
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.launch import Launcher
@@ -44,7 +44,12 @@ class Wiring:
             clock=self.clock,
             state_root=state_root,
             author=this_author(actor),
+            broker_for=self.broker_of,
         )
+
+    def broker_of(self, spec: StreamSpec) -> Broker:
+        """The cluster of a stream's source. SettingsError where it can't be asked at all."""
+        return self.broker(access_of(spec.source.bootstrap_servers, spec.source.options), self.clock)
 
 
 class Session:

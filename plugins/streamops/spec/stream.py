@@ -49,6 +49,12 @@ class KafkaSource:
     options: tuple[tuple[str, str], ...] = ()
     """Options of Spark's Kafka source, as Spark names them."""
 
+    @property
+    def fails_on_data_loss(self) -> bool:
+        """Whether lost records are an error: Spark's `failOnDataLoss`, true unless it is declared otherwise."""
+        given = {name.lower(): value for name, value in self.options}
+        return given.get("failondataloss", "true").strip().lower() != "false"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkSpec:

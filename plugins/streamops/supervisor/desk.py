@@ -13,7 +13,7 @@ from streamops.storage import Storage
 from streamops.supervisor.act_plan import Act, ActPlan
 from streamops.supervisor.act_plans import plan_release, plan_replacement, plan_start, plan_stop
 from streamops.supervisor.act_progress import ActProgress, AwaitedStart, Stage, follow_start, follow_stop
-from streamops.supervisor.checkpoints import inspect_checkpoints, read_checkpoints
+from streamops.supervisor.checkpoints import read_checkpoints
 from streamops.supervisor.drift import declaration_of
 from streamops.supervisor.find_request import FoundRequest, find_request
 from streamops.supervisor.history import History, newest_history
@@ -65,8 +65,8 @@ class Desk:
     def sight(self) -> Sight:
         """All that a plan rests on. Raises StreamOpsError where the facts can't be had."""
         look = self.supervisor.look()
-        checkpoints = look.observation.in_depth or inspect_checkpoints(self._storage, self.spec.checkpoint)
-        return Sight(look=look, around=self.surroundings(), checkpoints=checkpoints)
+        seen = look.observation if look.observation.in_depth else self.supervisor.in_depth(look)
+        return Sight(look=look, around=self.surroundings(), checkpoints=seen.in_depth, coverages=seen.coverages)
 
     def plan(self, act: Act, *, reason: str, force: bool = False) -> ActPlan:
         """The plan of one of the four acts. Raises what the plans raise, and StreamOpsError."""

@@ -12,6 +12,7 @@ from streamops.control.log import LogReader
 from streamops.control.records import DriverHandle, Position
 from streamops.control.registry import RegistryEntry, read_registry, registry_conflicts
 from streamops.control.state import Epoch, LogState, Note
+from streamops.coverage import Coverage
 from streamops.health import is_history_needed
 from streamops.launch import DriverStatus, Launcher
 from streamops.progress import ProgressHistory, read_progress
@@ -20,6 +21,7 @@ from streamops.spec import StreamSpec
 from streamops.storage import Storage, join
 from streamops.supervisor.checkpoints import inspect_checkpoints, position_of, read_checkpoints
 from streamops.supervisor.probes import NetworkProber, Prober, Reachability
+from streamops.supervisor.source_coverage import BrokerFor, SourceCoverage
 from streamops.supervisor.stillness import Stillness
 
 CLOCK_ERROR = timedelta(hours=1)
@@ -67,6 +69,10 @@ class Observation:
     companions: tuple[CheckpointFacts, ...] = ()
     in_depth: tuple[CheckpointSnapshot, ...] = ()
     """The checkpoint and then its companions with all that a start would come across; read only when one is next."""
+    coverages: tuple[Coverage, ...] = ()
+    """Of each checkpoint in `in_depth`, what its query needs and what Kafka has; none where nobody was asked."""
+    fails_on_data_loss: bool = True
+    """Whether the source is declared to fail where records are lost."""
     registry_conflicts: tuple[str, ...] = ()
     unchanged_for: timedelta = timedelta(0)
     """How long the log has not grown under this observer's eyes."""
@@ -107,6 +113,7 @@ class Observer:
         state_root: str,
         host: str = "",
         prober: Prober | None = None,
+        broker_for: BrokerFor | None = None,
     ) -> None:
         self._host = host
         self._spec = spec
@@ -116,6 +123,7 @@ class Observer:
         self._state_root = state_root
         self._control = control_folder(spec.checkpoint)
         self._prober = prober or NetworkProber(clock)
+        self._source_coverage = SourceCoverage(spec, broker_for)
         self.stillness = Stillness(clock)
 
     def observe(self, state: LogState) -> Observation:
@@ -129,6 +137,7 @@ class Observer:
             checkpoint=None,
             unchanged_for=self.stillness.of("log", f"{state.next_number} {state.last_nonce}"),
             epochs_ahead=self._epochs_ahead(state, instances),
+            fails_on_data_loss=self._spec.source.fails_on_data_loss,
             host=self._host,
             wish_watched=self._wish_watched(state),
         )
@@ -146,13 +155,17 @@ class Observer:
         )
 
     def deepen(self, seen: Observation) -> Observation:
-        """The same with the checkpoints in full, read anew: sources' logs, input, state. As many reads as state has parts."""
-        own, *companions = inspect_checkpoints(self._storage, self._spec.checkpoint)
+        """The same with all that a start would come across, read anew: sources' logs, input, state, and what Kafka has.
+
+        As many reads as state has parts.
+        """
+        own, *companions = checkpoints = inspect_checkpoints(self._storage, self._spec.checkpoint)
         return replace(
             seen,
             checkpoint=own.facts,
             companions=tuple(companion.facts for companion in companions),
-            in_depth=(own, *companions),
+            in_depth=checkpoints,
+            coverages=self._source_coverage.of(checkpoints),
         )
 
     def position(self) -> Position:

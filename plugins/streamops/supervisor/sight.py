@@ -6,6 +6,7 @@ from datetime import datetime
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.control.attendance import Attendance
+from streamops.coverage import Coverage
 from streamops.restart import RestartPlan
 from streamops.supervisor.drift import Declaration
 from streamops.supervisor.observe import Observation
@@ -35,6 +36,8 @@ class Sight:
     checkpoints: tuple[CheckpointSnapshot, ...]
     """The stream's own and then its companions'. Read even while a driver lives: a stop that no start could follow must
     be known before."""
+    coverages: tuple[Coverage, ...] = ()
+    """Of each of them, what its query needs and what Kafka has; none where nobody was asked."""
 
     @property
     def checkpoint(self) -> CheckpointFacts:
@@ -60,4 +63,6 @@ class Sight:
     def _at_a_start(self) -> Observation:
         own, *companions = (snapshot.facts for snapshot in self.checkpoints)
         seen = self.look.observation
-        return replace(seen, checkpoint=own, companions=tuple(companions), in_depth=self.checkpoints)
+        return replace(
+            seen, checkpoint=own, companions=tuple(companions), in_depth=self.checkpoints, coverages=self.coverages
+        )

@@ -26,6 +26,7 @@ from streamops.supervisor.decide import decide
 from streamops.supervisor.decision import RESTING, Action, Decision
 from streamops.supervisor.observe import Observation, Observer
 from streamops.supervisor.probes import Prober
+from streamops.supervisor.source_coverage import BrokerFor
 from streamops.supervisor.stillness import Stillness
 
 log = logging.getLogger(__name__)
@@ -58,7 +59,9 @@ class Supervisor:
         state_root: str,
         author: Author,
         prober: Prober | None = None,
+        broker_for: BrokerFor | None = None,
     ) -> None:
+        """Without `broker_for` a start does not ask Kafka whether what it reads is still there."""
         self.spec = spec
         self._storage = storage
         self._clock = clock
@@ -71,6 +74,7 @@ class Supervisor:
             state_root=state_root,
             host=author.host,
             prober=prober,
+            broker_for=broker_for,
         )
         self._attendance = AttendanceBook(storage, state_root, stream=spec.name, author=author, clock=clock)
         self._actor = Actor(
@@ -101,6 +105,10 @@ class Supervisor:
             decision = decide(observation, self.spec, mine=self._actor.claims)
         self.last_look = Look(observation=observation, decision=decision)
         return self.last_look
+
+    def in_depth(self, look: Look) -> Observation:
+        """The same with all that a start would come across, whether or not one is next. StorageError."""
+        return self._observer.deepen(look.observation)
 
     def act(self, look: Look) -> None:
         """Carry a decision out. Another supervisor's record in between makes it void: look again."""

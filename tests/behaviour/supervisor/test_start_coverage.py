@@ -1,0 +1,125 @@
+"""A start is not made where Kafka no longer has what it would read, and is made where Kafka only does not answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from streamops.storage import join
+from streamops.supervisor import Action
+from support.checkpoints import commit, metadata, offsets
+from support.settings import a_project
+from support.terminal import Terminal
+
+
+@pytest.fixture
+def terminal(tmp_path, capsys):
+    """A stream of ours that was stopped after batch 1; it goes on at 150 in `orders-0`."""
+    terminal = Terminal(a_project(tmp_path), capsys)
+    terminal.declare("orders")
+    terminal.started(batch=1)
+    checkpoint = terminal.spec().checkpoint
+    terminal.storage.write(join(checkpoint, "metadata"), metadata())
+    for batch, text in enumerate(('{"orders":{"0":100}}', '{"orders":{"0":150}}')):
+        terminal.storage.write(join(checkpoint, "offsets", str(batch)), offsets(text))
+        terminal.storage.write(join(checkpoint, "commits", str(batch)), commit())
+    terminal.obey()
+    return terminal
+
+
+def declare(terminal: Terminal, *, fails: bool) -> None:
+    options: dict[str, Any] = {} if fails else {"options": {"failOnDataLoss": "false"}}
+    terminal.declare("orders", source={"kafka": options})
+
+
+def plan(terminal: Terminal) -> tuple[int, dict[str, Any]]:
+    answer = terminal.run("plan", "orders", "--json")
+    return answer.code, answer.document["plan"]
+
+
+def test_records_that_are_gone_make_a_start_futile(terminal):
+    terminal.broker.has("orders", (400, 450))
+
+    decision = terminal.settle()
+    code, told = plan(terminal)
+
+    assert decision.action is Action.PARKED
+    assert "a start now is futile: orders-0: 250 offsets [150, 400) that are needed are deleted" in decision.reason
+    assert 'set `failOnDataLoss: "false"`' in decision.reason
+    assert terminal.kinds()[-1] == "parked"
+    assert (code, told["safety"], told["expected_error"]) == (4, "futile", "Could not read records in offset")
+
+
+def test_without_fail_on_data_loss_it_would_lose_them_in_silence(terminal):
+    declare(terminal, fails=False)
+    terminal.broker.has("orders", (400, 450))
+
+    code, told = plan(terminal)
+
+    assert (code, told["safety"], told["expected_error"]) == (4, "unsafe", "")
+    assert told["summary"] == (
+        "orders-0: 250 offsets [150, 400) that are needed are deleted: it goes on without them, and no error tells"
+    )
+
+
+def test_a_person_may_accept_the_loss(terminal):
+    declare(terminal, fails=False)
+    terminal.broker.has("orders", (400, 450))
+    terminal.settle()
+    terminal.run("release", "orders", "--accept-unsafe", "--reason", "replayed from the archive", "--yes")
+
+    terminal.settle()
+
+    assert terminal.newest().number == 2
+
+
+@pytest.mark.parametrize(
+    "arrange",
+    [
+        pytest.param(lambda terminal: terminal.broker.has("orders", (0, 450)), id="everything is there"),
+        pytest.param(lambda terminal: terminal.broker.has("orders", (150, 450), (0, 7)), id="and a new partition"),
+        pytest.param(lambda terminal: None, id="the broker does not answer"),
+    ],
+)
+def test_otherwise_it_is_started(terminal, arrange: Callable[[Terminal], None]):
+    arrange(terminal)
+
+    terminal.settle()
+
+    assert terminal.newest().number == 2
+
+
+def test_an_end_below_the_offset_is_waited_for_once_and_parks_when_it_stays(terminal):
+    terminal.broker.has("orders", (0, 20))
+    supervisor = terminal.supervisor()
+
+    first = supervisor.settle()
+    second = supervisor.settle()
+
+    assert (first.action, second.action) == (Action.WAIT, Action.PARKED)
+    assert "orders-0: it ends at 20, the query has reached 150: a second look has to confirm that" in first.reason
+
+
+def test_an_end_that_comes_back_is_no_reason_to_park(terminal):
+    terminal.broker.has("orders", (0, 20))
+    supervisor = terminal.supervisor()
+    waited = supervisor.settle()
+    terminal.broker.moves("orders", 0, latest=450)
+
+    supervisor.settle()
+
+    assert waited.action is Action.WAIT
+    assert terminal.newest().number == 2
+
+
+def test_a_restart_is_refused_while_the_living_driver_still_reads(terminal):
+    """It has the offsets in memory; stopped, it could not go on."""
+    terminal.broker.has("orders", (0, 450))
+    terminal.settle()
+    terminal.beat(batch=2)
+    terminal.broker.has("orders", (400, 450))
+
+    answer = terminal.run("restart", "orders", "--reason", "new job", "--yes", "--no-wait")
+
+    assert answer.code == 1
+    assert "a start on its checkpoint would be futile: orders-0: 250 offsets [150, 400)" in answer.err

@@ -1,0 +1,102 @@
+"""What a start makes of lost records, with the texts of real Spark 4.2 (tests/data/exceptions/recorded/kafka.json)."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from streamops.coverage import Coverage, OffsetRange, PartitionCoverage, Standing
+from streamops.coverage.start_effect import Effect, StartEffect, start_effect
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+RECORDED = Path(__file__).parents[2] / "data" / "exceptions" / "recorded" / "kafka.json"
+
+
+def one(standing, *, partition=0, start=5, topic="orders", reason="why", suspected=None):
+    return PartitionCoverage(
+        topic=topic,
+        partition=partition,
+        standing=standing,
+        start=start,
+        lost=OffsetRange(first=0, end=4) if start is None else None,
+        suspected=suspected,
+        reason=reason,
+    )
+
+
+COVERED = one(Standing.COVERED, partition=9, reason="")
+
+
+def effect(*partitions, fails=True):
+    return start_effect([Coverage(at=NOW, partitions=partitions)], fails_on_data_loss=fails)
+
+
+def test_nothing_is_missing():
+    assert effect(COVERED, one(Standing.NEW, start=None)) == StartEffect(effect=Effect.READS_ALL)
+
+
+def test_what_the_broker_does_not_say_keeps_nobody_from_starting():
+    assert effect(one(Standing.UNKNOWN)).effect is Effect.READS_ALL
+
+
+def test_what_has_to_be_said_twice_waits():
+    found = effect(one(Standing.UNKNOWN, suspected=Standing.RESET))
+
+    assert (found.effect, found.summary) == (Effect.UNCONFIRMED, "orders-0: why")
+
+
+@pytest.mark.parametrize(
+    ("partitions", "recorded"),
+    [
+        pytest.param([one(Standing.LOST)], "kafka-retention", id="lost"),
+        pytest.param([one(Standing.PARTLY_LOST)], "kafka-retention", id="partly lost"),
+        pytest.param([one(Standing.RESET)], "kafka-recreated-shorter", id="created anew and shorter"),
+        pytest.param([COVERED, one(Standing.GONE)], "kafka-partitions-gone", id="a partition is gone"),
+        pytest.param([one(Standing.UNSUBSCRIBED)], "kafka-partitions-gone", id="no longer subscribed"),
+        pytest.param(
+            [COVERED, one(Standing.PARTLY_LOST, start=None)], "kafka-new-partition-cut", id="a new one behind 0"
+        ),
+        pytest.param([one(Standing.GONE)], "kafka-topic-deleted", id="the topic is gone"),
+    ],
+)
+def test_the_error_is_the_one_that_spark_was_seen_to_raise(partitions, recorded):
+    case = next(case for case in json.loads(RECORDED.read_text()) if case["id"] == recorded)
+
+    found = effect(*partitions)
+
+    assert found.effect is Effect.FAILS
+    assert found.expected_error in "\n".join(case["text"])
+
+
+@pytest.mark.parametrize(
+    ("standings", "error"),
+    [
+        ((Standing.LOST, Standing.RESET), "offset was changed from"),
+        ((Standing.LOST, Standing.RESET, Standing.UNSUBSCRIBED), "have been deleted"),
+    ],
+)
+def test_of_several_the_first_that_spark_comes_across(standings, error):
+    found = effect(*[one(standing, partition=number) for number, standing in enumerate(standings)])
+
+    assert found.expected_error == error
+
+
+def test_without_fail_on_data_loss_it_runs_and_loses_in_silence():
+    found = effect(one(Standing.PARTLY_LOST, reason="300 offsets [500, 800) that are needed are deleted"), fails=False)
+
+    assert found == StartEffect(
+        effect=Effect.LOSES,
+        summary="orders-0: 300 offsets [500, 800) that are needed are deleted: it goes on without them, and no error tells",
+    )
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_topic_that_was_created_anew_and_grew_past_is_never_noticed(fails):
+    assert effect(one(Standing.RECREATED), fails=fails).effect is Effect.LOSES
+
+
+def test_many_partitions_are_counted():
+    found = effect(*[one(Standing.LOST, partition=number) for number in range(5)])
+
+    assert found.summary == "orders-0: why; orders-1: why; orders-2: why; and 2 partitions more"
