@@ -228,6 +228,16 @@ def test_whom_to_tell_can_not_be_had_and_the_checks_go_on(fleet):
     assert "orders: its verdict is not told" in checks["lines"][1]
 
 
+def test_settings_of_the_rounds_that_are_wrong_are_told_and_the_defaults_count(fleet):
+    fleet.declare(*NAMES, every="often")
+    fleet.damage("orders")
+
+    stream, checks = fleet.shown()
+
+    assert stream["label"] == "orders"
+    assert "checkpoint_health.every: found 'often', expected a duration" in checks["lines"][0]
+
+
 def test_a_stream_that_has_no_log_gets_none(fleet):
     fleet.damage("orders")
 

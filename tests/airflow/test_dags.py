@@ -186,6 +186,15 @@ def test_when_every_stream_is_wrong_their_problems_are_all_that_is_shown(project
     assert "clicks_gone.py" in errors.doc_md
 
 
+def test_a_section_on_which_no_stream_depends_is_shown_and_touches_none(project):
+    project.file.write_text(project.file.read_text() + "\ncheckpoint_health: {every: often}\n")
+
+    clicks, orders, errors, *_ = build_dags(str(project.file))
+
+    assert (clicks.dag_id, orders.dag_id, errors.dag_id) == ("stream__clicks", "stream__orders", CONFIG_ERRORS_DAG)
+    assert "checkpoint_health.every: found 'often'" in errors.doc_md
+
+
 def test_no_streams_are_no_dags(project):
     project.load(streams={})
 

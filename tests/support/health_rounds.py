@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from streamops.control.layout import control_folder, log_folder
 from streamops.control.log import LogReader
-from streamops.control.records import VerdictChanged
+from streamops.control.records import Position, VerdictChanged
 from streamops.health.verdict import Verdict
 from streamops.spec import StreamSpec
 from streamops.storage import Storage, join
@@ -14,7 +14,7 @@ from streamops.storage.memory import MemoryStorage
 from streamops.supervisor.health_history import HealthHistory
 from streamops.supervisor.health_round import RoundDoors, RoundPace, RoundReport, run_round
 from streamops.supervisor.verdict_change import VerdictChange
-from support.base_checkpoint import files, stored
+from support.base_checkpoint import BASE_ID, files
 from support.clock import FakeClock
 from support.records import a_claim, a_log, a_submit, write_log
 from support.specs import SUPERVISOR, a_stream
@@ -26,10 +26,11 @@ EVERY = timedelta(minutes=5)
 class Fleet:
     """Streams that have been started and run well, until a test says otherwise."""
 
-    def __init__(self, *names: str) -> None:
-        self.storage: MemoryStorage = stored({})
+    def __init__(self, *names: str, storage: Storage | None = None, root: str = "file:///data") -> None:
+        self.storage: Storage = storage or MemoryStorage()
+        self.state_root = f"{root}/state"
         self.clock = FakeClock()
-        self.specs = [a_stream(name, checkpoint=f"file:///data/checkpoints/{name}") for name in names]
+        self.specs = [a_stream(name, checkpoint=f"{root}/checkpoints/{name}") for name in names]
         self.told: list[VerdictChange] = []
         self.on_change: Callable[[VerdictChange], object] = self.told.append
         for spec in self.specs:
@@ -44,9 +45,10 @@ class Fleet:
         for file, content in files().items():
             self.storage.write(join(self.spec(name).checkpoint, file), content)
 
-    def write_log(self, name: str) -> None:
-        """Its control log says that it was started."""
-        records = a_log(a_claim(1, stream=name), a_submit(1))
+    def write_log(self, name: str, *, commit: int = -1) -> None:
+        """Its control log says that it was started, with the checkpoint at this commit."""
+        position = Position(query_id=BASE_ID if commit >= 0 else "", offset=commit, commit=commit)
+        records = a_log(a_claim(1, stream=name, position=position), a_submit(1))
         write_log(self.storage, control_folder(self.spec(name).checkpoint), records)
 
     def lose_log(self, name: str) -> None:
@@ -72,7 +74,7 @@ class Fleet:
         doors = RoundDoors(
             storage_for=lambda address: storage, clock=self.clock, author=SUPERVISOR, on_change=self.on_change
         )
-        return run_round(self.specs, state_root=STATE_ROOT, doors=doors, pace=pace or RoundPace.within(EVERY))
+        return run_round(self.specs, state_root=self.state_root, doors=doors, pace=pace or RoundPace.within(EVERY))
 
     def rounds(self, count: int) -> list[RoundReport]:
         """One after the other, each with time before it."""
@@ -83,7 +85,7 @@ class Fleet:
         return reports
 
     def history(self, name: str) -> HealthHistory:
-        return HealthHistory(self.storage, STATE_ROOT, name)
+        return HealthHistory(self.storage, self.state_root, name)
 
     def kept(self, name: str) -> list[str]:
         """The verdicts of its looks, as they were kept."""

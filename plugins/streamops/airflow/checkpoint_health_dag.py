@@ -87,10 +87,11 @@ def run_shard(config: str, *, shard: int, shards: int) -> dict[str, Any]:
     settings = _settings(config)
     specs = [spec for spec in settings.streams if shard_of(spec.name, shards) == shard]
     on_change, trouble = _on_change(settings)
+    wrong = tuple(str(problem) for problem in settings.asides)
     found = run_round(
         specs, state_root=settings.state_root, doors=_doors(on_change), pace=RoundPace.within(_every(settings))
     )
-    report = RoundReport(looks=found.looks, troubles=(*([trouble] if trouble else []), *found.troubles))
+    report = RoundReport(looks=found.looks, troubles=(*wrong, *([trouble] if trouble else []), *found.troubles))
     for text in report.troubles:
         log.error("%s", text)
     answer = answer_of(report, shard=shard)

@@ -37,8 +37,8 @@ def build_dags(config: str) -> Iterator[DAG]:
     for spec in settings.streams:
         if wanted in (None, stream_dag_id(spec.name)):
             yield _stream_dag(spec, settings)
-    if settings.errors and wanted in (None, CONFIG_ERRORS_DAG):
-        yield _config_errors_dag(settings.errors)
+    if settings.problems and wanted in (None, CONFIG_ERRORS_DAG):
+        yield _config_errors_dag(settings.problems)
     if not settings.streams and not settings.errors:
         return
     for dag_id, build in _FLEET_DAGS.items():

@@ -22,4 +22,4 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
     """
     settings = load_settings(session_of(context).path)
     output(as_json=as_json).settings(settings)
-    raise typer.Exit(2 if settings.errors else 0)
+    raise typer.Exit(2 if settings.problems else 0)

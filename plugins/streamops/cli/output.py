@@ -111,7 +111,7 @@ class JsonOutput:
 
     def settings(self, settings: Settings) -> None:
         streams = [spec.name for spec in settings.streams]
-        self._print({"path": settings.path, "streams": streams, "problems": _fields(settings.errors)})
+        self._print({"path": settings.path, "streams": streams, "problems": _fields(settings.problems)})
 
     def result(self, result: ActResult) -> None:
         self._print(dataclasses.asdict(result))
@@ -175,8 +175,8 @@ class TextOutput:
     def settings(self, settings: Settings) -> None:
         for spec in settings.streams:
             self._console.print(Text.assemble((spec.name, "green"), ": ok"))
-        self._problems(settings.errors)
-        if not settings.streams and not settings.errors:
+        self._problems(settings.problems)
+        if not settings.streams and not settings.problems:
             self._console.print(f"{settings.path} declares no streams")
 
     def result(self, result: ActResult) -> None:

@@ -22,6 +22,9 @@ from streamops.spec.stream import is_stream_name
 DEFAULT_PATH = "config/streams.yaml"
 PATH_VARIABLE = "STREAMOPS_CONFIG"
 
+_ASIDE = "checkpoint_health"
+"""The section on which no stream depends."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -36,6 +39,13 @@ class Settings:
     errors: tuple[SettingsProblem, ...]
     checkpoint_health: HealthRounds = field(default_factory=HealthRounds)
     """How the checkpoints of all of them are looked at."""
+    asides: tuple[SettingsProblem, ...] = ()
+    """What is wrong in a section on which no stream depends. Its defaults count meanwhile: it must not disarm the streams."""
+
+    @property
+    def problems(self) -> tuple[SettingsProblem, ...]:
+        """Everything that is wrong."""
+        return (*self.errors, *self.asides)
 
     def stream(self, name: str) -> StreamSpec:
         """One stream; SettingsError with its problems, or with names that are close, when there is no such spec."""
@@ -81,6 +91,7 @@ def load_settings(path: str | Path, environment: Mapping[str, str] = os.environ)
         streams=tuple(spec for spec in specs if spec.name not in shared),
         errors=tuple(_problem(path, name, top.place(name, refusal.place), refusal) for name, refusal in refusals),
         checkpoint_health=top.checkpoint_health,
+        asides=tuple(_problem(path, "", refusal.place, refusal) for refusal in top.asides),
     )
 
 
@@ -116,6 +127,8 @@ class _TopLevel:
     duplicates: dict[str, tuple[Refusal, ...]]
     """By stream: names that come twice in it."""
     checkpoint_health: HealthRounds
+    asides: tuple[Refusal, ...]
+    """Of a section on which no stream depends."""
 
     def place(self, name: str, inner: Place) -> Place:
         """Where a setting of a stream is written: under the stream, unless it comes from the defaults alone."""
@@ -148,19 +161,30 @@ def _top_level(file: YamlFile, root: str) -> _TopLevel | tuple[Refusal, ...]:
             duplicates[name] = (*duplicates.get(name, ()), refusal)
         else:
             refusals += (Refusal(duplicate.place, found, "each name once"),)
-    try:
-        declared = DeclaredFile.model_validate(file.content)
-    except ValidationError as error:
-        return refusals + refusals_of(error, DeclaredFile)
+    refusals += _frame_refusals(file.content)
+    asides = tuple(refusal for refusal in refusals if refusal.place[:1] == (_ASIDE,))
+    if len(asides) < len(refusals):
+        return refusals
+    declared = DeclaredFile.model_validate(_without_aside(file.content) if asides else file.content)
     try:
         state_root = resolve_state_folder(declared.state_root, root=root)
     except SettingsError as error:
         return (*refusals, Refusal(("state_root",), shown(declared.state_root), str(error)))
-    if refusals:
-        return refusals
     defaults = {name: getattr(declared.defaults, name) for name in declared.defaults.model_fields_set}
     rounds = HealthRounds(**dict(declared.checkpoint_health))
-    return _TopLevel(state_root, defaults, declared.streams, duplicates, rounds)
+    return _TopLevel(state_root, defaults, declared.streams, duplicates, rounds, asides)
+
+
+def _frame_refusals(content: object) -> tuple[Refusal, ...]:
+    try:
+        DeclaredFile.model_validate(content)
+    except ValidationError as error:
+        return refusals_of(error, DeclaredFile)
+    return ()
+
+
+def _without_aside(content: Any) -> dict[str, Any]:
+    return {name: value for name, value in content.items() if name != _ASIDE}
 
 
 def _stream(name: str, top: _TopLevel, root: str) -> tuple[StreamSpec | None, tuple[Refusal, ...]]:

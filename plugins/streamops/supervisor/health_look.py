@@ -5,20 +5,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from streamops.control.layout import control_folder
+from streamops.control.snapshot import load_state
 from streamops.errors import StorageError, StreamOpsError
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.verdict import Verdict
-from streamops.restart import Safety
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
-from streamops.supervisor.checkup import Checkup, check_stream
+from streamops.supervisor.checkup import check_stream
 from streamops.supervisor.checkup_text import checkup_lines, printable
 from streamops.supervisor.health_history import HealthHistory
 
 log = logging.getLogger(__name__)
 
-NOT_BEGUN = ("no-checkpoint",)
+NOTHING_THERE = ("no-checkpoint",)
 """The rules of a checkpoint of which there is nothing."""
+
+
+MOST_LINES = 200
+"""Of a report that is kept in memory, put into a log and sent to whoever is told; `streamops check` shows all of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +58,17 @@ def look_at(
     before = _earlier(history, now) if history else ()
     try:
         checkup = check_stream(spec, storage_for=storage_for, now=now, before=before)
+        sample = checkup.sample(now)
+        if sample.rules == NOTHING_THERE and _was_never_started(spec, storage_for(spec.checkpoint)):
+            # No riddle then: there is nothing yet.
+            sample = replace(sample, verdict=Verdict.OK, rules=())
     except StreamOpsError as error:
         return blind_look(spec, str(error), now=now)
     except Exception as error:
         # A fault of ours, or a place that answers what no place should: unknown, and the other streams are judged.
         log.warning("stream=%s can't be judged", spec.name, exc_info=True)
         return blind_look(spec, f"{type(error).__name__}: {error}", now=now)
-    return HealthLook(spec=spec, sample=_sample(checkup, now), report=checkup_lines(checkup))
+    return HealthLook(spec=spec, sample=sample, report=_shortened(checkup_lines(checkup)))
 
 
 def blind_look(spec: StreamSpec, trouble: str, *, now: datetime) -> HealthLook:
@@ -73,6 +82,11 @@ def blind_look(spec: StreamSpec, trouble: str, *, now: datetime) -> HealthLook:
     )
 
 
+def _shortened(lines: tuple[str, ...]) -> tuple[str, ...]:
+    left = len(lines) - MOST_LINES
+    return lines if left <= 0 else (*lines[:MOST_LINES], f"… and {left} more lines: see `streamops check`")
+
+
 def _earlier(history: HealthHistory, now: datetime) -> tuple[HealthSample, ...]:
     """Without the earlier looks only what grows over time goes unnoticed."""
     try:
@@ -82,9 +96,6 @@ def _earlier(history: HealthHistory, now: datetime) -> tuple[HealthSample, ...]:
         return ()
 
 
-def _sample(checkup: Checkup, now: datetime) -> HealthSample:
-    """A stream that is declared and was never started is no riddle: its first start is safe, and finds nothing."""
-    sample = checkup.sample(now)
-    if sample.rules == NOT_BEGUN and checkup.restart.safety is Safety.SAFE:
-        return replace(sample, verdict=Verdict.OK, rules=())
-    return sample
+def _was_never_started(spec: StreamSpec, storage: Storage) -> bool:
+    """No driver was ever claimed: whoever was may have written what is gone now, and the log need not know how far."""
+    return load_state(storage, control_folder(spec.checkpoint)).next_epoch == 1

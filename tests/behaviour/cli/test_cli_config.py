@@ -33,6 +33,16 @@ def test_the_answer_in_json(terminal: Terminal) -> None:
     ]
 
 
+def test_a_section_on_which_no_stream_depends_is_told_beside_them(terminal: Terminal) -> None:
+    terminal.project.file.write_text(terminal.project.file.read_text() + "\ncheckpoint_health: {every: often}\n")
+
+    answer = terminal.run("config", "check")
+
+    assert answer.code == 2
+    assert answer.out.startswith("orders: ok\n")
+    assert "checkpoint_health.every: found 'often', expected a duration" in answer.out
+
+
 def test_a_file_that_is_no_yaml_is_an_answer_too(terminal: Terminal) -> None:
     terminal.project.load_text("streams: [")
 

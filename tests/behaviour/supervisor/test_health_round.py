@@ -8,6 +8,8 @@ import pytest
 from streamops.control.layout import control_folder, record_address
 from streamops.errors import StorageError
 from streamops.health.verdict import Verdict
+from streamops.storage.local import LocalStorage
+from streamops.supervisor import health_look
 from streamops.supervisor.health_round import RoundPace, order_of_round
 from support.health_rounds import EVERY, STATE_ROOT, Fleet, hurried, verdicts
 from support.storage import InterruptibleStorage, SwitchableStorage
@@ -105,6 +107,40 @@ def test_a_stream_that_was_never_started_is_fine(fleet):
 
     assert verdicts(report)["orders"] is Verdict.OK
     assert fleet.storage.list("file:///data/checkpoints/orders.streamops") == ()
+
+
+def test_a_first_driver_that_has_written_nothing_is_given_a_round(fleet):
+    """It is about to, or its checkpoint is gone: the log does not know how far a first driver has come."""
+    fleet.vanish("orders")
+    (report,) = fleet.rounds(1)
+    assert verdicts(report)["orders"] is Verdict.UNKNOWN
+    assert fleet.told == []
+
+    fleet.rounds(1)
+
+    assert told(fleet) == ["orders: no verdict -> unknown (no-checkpoint)"]
+
+
+def test_a_checkpoint_that_is_gone_although_its_driver_had_written_is_critical(fleet):
+    fleet.vanish("orders")
+    fleet.write_log("orders", commit=4)
+
+    (report,) = fleet.rounds(1)
+
+    assert verdicts(report)["orders"] is Verdict.CRITICAL
+    assert fleet.told[0].after is Verdict.CRITICAL
+
+
+def test_a_report_without_end_is_cut(fleet, monkeypatch):
+    monkeypatch.setattr(health_look, "MOST_LINES", 4)
+    fleet.damage("orders")
+
+    fleet.rounds(1)
+
+    lines = fleet.told[0].report.splitlines()
+    assert len(lines) == 5
+    assert lines[-1].startswith("… and ")
+    assert lines[-1].endswith(" more lines: see `streamops check`")
 
 
 def test_a_control_log_that_is_broken_is_unknown_and_the_look_is_kept(fleet):
@@ -344,6 +380,26 @@ def test_of_two_rounds_at_once_one_tells_and_one_records():
 
         assert told(fleet) == ["orders: no verdict -> critical (unreadable-last-commit)"], position
         assert fleet.recorded("orders") == [("", "critical")], position
+
+
+def test_of_many_rounds_at_once_on_a_disk_one_tells_and_one_records(tmp_path):
+    fleet = Fleet("orders", storage=LocalStorage(), root=f"file://{tmp_path}")
+    fleet.damage("orders")
+    together = threading.Barrier(8)
+
+    def one_round():
+        together.wait(timeout=30)
+        fleet.round()
+
+    rounds = [threading.Thread(target=one_round) for _ in range(8)]
+    for thread in rounds:
+        thread.start()
+    for thread in rounds:
+        thread.join()
+    fleet.rounds(1)
+
+    assert told(fleet) == ["orders: no verdict -> critical (unreadable-last-commit)"]
+    assert fleet.recorded("orders") == [("", "critical")]
 
 
 def test_after_a_crash_at_any_call_the_change_is_recorded_once_and_told():

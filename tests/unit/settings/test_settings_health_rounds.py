@@ -62,10 +62,33 @@ def test_what_is_declared_is_what_is_done(project: Project, section: str, expect
     ],
 )
 def test_a_wrong_section_is_a_problem_with_its_place(project: Project, section: str, place: str, found: str) -> None:
-    (problem,) = project.load_text(with_section(f"checkpoint_health: {section}")).errors
+    settings = project.load_text(with_section(f"checkpoint_health: {section}"))
 
+    (problem,) = settings.problems
     assert (problem.stream, problem.place) == ("", f"checkpoint_health.{place}")
     assert problem.found.startswith(found)
+    assert settings.checkpoint_health == DEFAULTS
+
+
+@pytest.mark.parametrize("section", ["{every: often}", "[]", "5m", "", "${NOWHERE}", "{every: 1m, every: 2m}"])
+def test_a_wrong_section_disarms_no_stream(project: Project, section: str) -> None:
+    project.load(streams={"orders": a_declared_stream(), "stock": "a text"})
+    whole = project.file.read_text() + f"\ncheckpoint_health: {section}\n"
+
+    settings = project.load_text(whole)
+
+    assert [spec.name for spec in settings.streams] == ["orders"]
+    assert [problem.stream for problem in settings.errors] == ["stock"]
+    assert [problem.place.partition(".")[0] for problem in settings.asides] == ["checkpoint_health"]
+    assert settings.checkpoint_health == DEFAULTS
+
+
+def test_beside_a_broken_frame_it_is_one_problem_of_the_whole_file(project: Project) -> None:
+    settings = project.load_text("streams: {}\ncheckpoint_health: {every: often}")
+
+    assert settings.streams == ()
+    assert [problem.place for problem in settings.errors] == ["state_root", "checkpoint_health.every"]
+    assert settings.asides == ()
 
 
 @pytest.mark.parametrize(
