@@ -7,10 +7,10 @@ FAST_TESTS := $(wildcard tests/unit tests/behaviour tests/fuzz tests/bench tests
 SLOW_TESTS := $(wildcard tests/kafka tests/airflow tests/spark tests/e2e)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test conformance quiet-check fuzz bench demo chaos chaos-model chaos-stock chaos-airflow lint types layers check lock sandbox-up sandbox-down clean
+.PHONY: help setup test conformance record-checkpoints quiet-check fuzz bench demo chaos chaos-model chaos-stock chaos-airflow lint types layers check lock sandbox-up sandbox-down clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## put Python packages, jars and tools in place (minutes once, then under a second)
 	@config/setup.sh
@@ -33,6 +33,10 @@ fuzz: setup ## feed EXAMPLES (default 10000) hostile files and checkpoints to ea
 
 bench: setup ## measure check, fleet and look against their baselines (ONLY=check for one); figures in .sandbox/bench.json
 	PYTHONPATH=tests $(PYTHON) -m bench $(if $(ONLY),--only $(ONLY)) --target .sandbox/bench.json
+
+# About ten minutes a version; each needs an environment of 700 MB under .sandbox/recording.
+record-checkpoints: setup ## record real checkpoints anew, all or some VERSIONS="4.1.4 4.2.0" (RECORD_ARGS="--only kafka")
+	PYTHONPATH=plugins:tests $(PYTHON) -m recorder $(VERSIONS) $(RECORD_ARGS)
 
 demo: setup ## show a stream killed and brought back, with real Spark, Kafka and Airflow (DEMO_EXIT=1 ends by itself)
 	$(PYTHON) -m streamops.sandbox.demo

@@ -2,6 +2,7 @@
 
 StreamOpsError
 ├── SettingsError               the declaration or the call is wrong; the message names the place
+│   └── MissingLibraryError     a library that only some commands need is not installed; names the extra
 ├── StorageError                files could not be read or written
 │   ├── ObjectNotFoundError
 │   ├── ObjectExistsError       an exclusive create lost its race
@@ -11,6 +12,7 @@ StreamOpsError
 │   ├── NewerRecordError        a record that asks for a newer streamops
 │   └── AppendRefusedError      another writer took the number: observe and decide anew
 ├── CheckpointError             a checkpoint file that is broken; names file and line
+├── DeltaLogError               a Delta table is there, and its log can't be read; names the table
 ├── LaunchError                 the driver could not be submitted, signalled or looked up
 └── SandboxError                a part of the sandbox did not come up or go down
 
@@ -24,6 +26,10 @@ class StreamOpsError(Exception):
 
 class SettingsError(StreamOpsError):
     """The declaration or the call is wrong."""
+
+
+class MissingLibraryError(SettingsError):
+    """A library that only some commands need is not installed."""
 
 
 class StorageError(StreamOpsError):
@@ -60,6 +66,10 @@ class AppendRefusedError(ControlLogError):
 
 class CheckpointError(StreamOpsError):
     """A checkpoint file is broken."""
+
+
+class DeltaLogError(StreamOpsError):
+    """A Delta table is there, and its log can't be read."""
 
 
 class LaunchError(StreamOpsError):

@@ -4,18 +4,17 @@ import io
 import json
 import os
 import tempfile
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from fuzz.command import odd_characters, run, write_tree
 from fuzz.samples import CHECKPOINTS
 from streamops.checkpoint.inspect import MAX_INPUT_FOLDERS
 from streamops.cli.check import checkup_fields
 from streamops.cli.check_text import show_checkup
-from streamops.cli.main import main
 from streamops.errors import StorageError
 from streamops.restart.engines import ENGINES
 from streamops.supervisor.checkup import check
@@ -35,11 +34,6 @@ def a_report(storage, **options):
     console = Console(file=io.StringIO(), highlight=False, emoji=False, markup=False, soft_wrap=True)
     show_checkup(checkup, console)
     return console.file.getvalue() + json.dumps(checkup_fields(checkup), ensure_ascii=True, indent=2)
-
-
-def odd_characters(text):
-    """What has no place in a report: nothing but printable characters and line ends may come."""
-    return {character for character in text if not character.isprintable() and character != "\n"}
 
 
 @given(trees(list(CHECKPOINTS.values())), st.sampled_from(list(ENGINES.values())), st.sampled_from([None, False, True]))
@@ -82,23 +76,3 @@ def test_the_command_judges_any_folder_in_printable_words(files, added, option):
     assert odd_characters(out + err) == set()
     assert "Traceback" not in err
     assert (code == 1) == err.startswith("error: ")
-
-
-def write_tree(folder, files):
-    """Files below a folder; one in whose place there is something else already is left out."""
-    for name, content in files.items():
-        path = os.path.join(os.fsencode(folder), name)
-        try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "wb") as file:
-                file.write(content)
-        except (IsADirectoryError, NotADirectoryError, FileExistsError):
-            continue
-
-
-def run(*argv):
-    """Exit code, stdout and stderr of a command line, through streams that encode as a terminal's do."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-    with redirect_stdout(out), redirect_stderr(err):
-        code = main(list(argv))
-    return (code, *(stream.buffer.getvalue().decode() for stream in (out, err)))

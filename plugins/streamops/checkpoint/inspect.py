@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from streamops.checkpoint.layout import COMMITS
+from streamops.checkpoint.layout import COMMITS, OFFSETS
 from streamops.checkpoint.listing import read_listing
 from streamops.checkpoint.offsets import OffsetEntry
 from streamops.checkpoint.reader import CheckpointFacts, read_checkpoint
@@ -12,6 +12,8 @@ from streamops.checkpoint.source_entries import SourceFile
 from streamops.checkpoint.source_log import SourceLogFacts, SourceLogs, read_source_logs
 from streamops.checkpoint.source_offsets import FileOffset
 from streamops.checkpoint.state import StateFacts, read_state
+from streamops.checkpoint.state_snapshots import SnapshotFacts, read_snapshots
+from streamops.checkpoint.twins import Twin, read_twins
 from streamops.errors import StorageError
 from streamops.storage import ReadableStorage, join, parent
 
@@ -41,6 +43,9 @@ class CheckpointSnapshot:
     """Input files of the pending batch that are gone; files in places that can't be asked are not among them."""
     state: StateFacts | None = None
     """None where the batch to run can't be told."""
+    snapshots: SnapshotFacts = field(default_factory=SnapshotFacts)
+    twins: tuple[Twin, ...] = ()
+    """Checkpoints under other spellings of the same address."""
 
     def source(self, folder: str) -> SourceLogFacts | None:
         """What one source keeps, by the name of its folder."""
@@ -57,22 +62,52 @@ class CheckpointSnapshot:
 
 
 def inspect_checkpoint(storage: ReadableStorage, address: str) -> CheckpointSnapshot:
-    """Read a checkpoint in full. Raises StorageError when it can't be asked."""
+    """Read a checkpoint in full. Raises StorageError when it can't be asked.
+
+    A listing is no snapshot, and many of them still less: beside a running query one may show an entry and not the one before,
+    or state that was cleaned up meanwhile is missed. So where something is amiss and the query has moved on, all is read anew.
+    """
+    seen = _look(storage, address)
+    return _look(storage, address) if _is_amiss(seen) and _has_moved(storage, seen.facts) else seen
+
+
+def _look(storage: ReadableStorage, address: str) -> CheckpointSnapshot:
     facts = read_checkpoint(storage, address)
     file_sources = _file_sources(facts.newest)
     sources = read_source_logs(storage, address, log_ids=_pending_ids(facts))
+    state = read_state(
+        storage,
+        address,
+        version=_batch_to_run(facts),
+        partitions_hint=_partitions(facts.newest),
+        unique_ids=_unique_ids(facts),
+    )
     return CheckpointSnapshot(
         facts=facts,
         file_sources=file_sources,
         sources=sources,
         lost_inputs=_lost_inputs(storage, facts, sources),
-        state=read_state(
-            storage,
-            address,
-            version=_batch_to_run(facts),
-            partitions_hint=_partitions(facts.newest),
-            unique_ids=_unique_ids(facts),
-        ),
+        state=state,
+        snapshots=read_snapshots(storage, address, state.snapshots),
+        twins=read_twins(storage, address),
+    )
+
+
+def _is_amiss(seen: CheckpointSnapshot) -> bool:
+    facts = seen.facts
+    logs_lack = not facts.has_previous_offset or facts.last_commit > facts.last_offset
+    is_blocked = bool(facts.offsets_log.orphan_checksums or facts.commits_log.orphan_checksums)
+    sources_lack = any(source.absent or source.broken for source in seen.sources.sources)
+    state_lacks = seen.state is not None and seen.state.unloadable_total > 0
+    state_is_broken = state_lacks or bool(seen.snapshots.broken)
+    return bool(facts.broken or logs_lack or is_blocked or sources_lack or seen.lost_inputs or state_is_broken)
+
+
+def _has_moved(storage: ReadableStorage, facts: CheckpointFacts) -> bool:
+    """Whether the logs are not the same any more; damage stays as it is."""
+    return any(
+        read_listing(storage, join(facts.address, log)) != before
+        for log, before in ((OFFSETS, facts.offsets_log), (COMMITS, facts.commits_log))
     )
 
 
@@ -93,7 +128,11 @@ def _file_sources(newest: OffsetEntry | None) -> tuple[FileSource, ...]:
 
 
 def _pending_ids(facts: CheckpointFacts) -> dict[str, range]:
-    """The ids of the sources' logs that the newest batch took."""
+    """The ids of the sources' logs that the newest batch took; where its start can't be told, the last one at least."""
+    if facts.previous is None and facts.last_offset > 0:
+        return {
+            source.folder: range(source.log_offset, source.log_offset + 1) for source in _file_sources(facts.newest)
+        }
     before = {source.folder: source.log_offset for source in _file_sources(facts.previous)}
     newest = _file_sources(facts.newest)
     return {source.folder: range(before.get(source.folder, -1) + 1, source.log_offset + 1) for source in newest}

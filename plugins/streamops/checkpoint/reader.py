@@ -5,8 +5,9 @@ broken one is a fact here, not an exception that hides the rest.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from streamops.checkpoint.commits import CommitEntry, parse_commit
@@ -62,7 +63,7 @@ class CheckpointFacts:
     """Whether the entry below the newest is there; true where none is needed."""
     broken: tuple[BrokenFile, ...] = ()
     previous: OffsetEntry | None = None
-    """The entry below the newest, where a pending batch starts; None when there is none or it could not be read."""
+    """The entry of `previous_batch`, where a pending batch starts; None when there is none or it could not be read."""
     commit: CommitEntry | None = None
     """The newest commit, when it could be read."""
     offsets_log: LogListing = field(default_factory=LogListing)
@@ -80,8 +81,29 @@ class CheckpointFacts:
 
     @property
     def looks_async(self) -> bool:
-        """Whether both logs hold the same batches, with holes: only async progress tracking leaves that (SPARK-39591)."""
-        return self.offsets_log.ids == self.commits_log.ids and bool(self.offsets_log.holes())
+        """Whether both logs hold the same batches, with holes: only async progress tracking leaves that (SPARK-39591).
+
+        A batch in flight is no part of the comparison, nor is the hole right below it: that one may be damage. Nor is what
+        one of the logs has purged and the other not yet (minBatchesToRetain, 3.5 to 4.3).
+        """
+        offsets = self.offsets_log.ids[:-1] if self.has_pending_batch else self.offsets_log.ids
+        commits = self.commits_log.ids
+        if not offsets or not commits:
+            return False
+        lowest = max(offsets[0], commits[0])
+        kept = offsets[bisect_left(offsets, lowest) :]
+        return kept == commits[bisect_left(commits, lowest) :] and bool(LogListing(ids=kept).holes())
+
+    @property
+    def previous_batch(self) -> int:
+        """The entry that a start reads below the newest; -1 for none.
+
+        The one right before it. With async progress tracking the next lower one that is there (seen on 4.1.4, 4.2.0).
+        """
+        below = self.offsets_log.ids[:-1]
+        if self.looks_async and self.last_offset - 1 not in below:
+            return below[-1]
+        return self.last_offset - 1
 
     @property
     def is_new(self) -> bool:
@@ -105,21 +127,20 @@ def read_checkpoint(storage: ReadableStorage, address: str) -> CheckpointFacts:
     reader = _Reader(storage, address, offsets_log=offsets_log, commits_log=commits_log)
     query_id = reader.read(METADATA, _query_id, limit=METADATA_LIMIT, is_listed=False)
     newest = reader.read_newest_offsets(last_offset) if last_offset >= 0 else None
-    previous = reader.read_offsets(last_offset - 1) if has_previous else None
-    commit = reader.read_commit(last_commit) if last_commit >= 0 else None
-    return CheckpointFacts(
+    facts = CheckpointFacts(
         address=address,
         query_id=query_id,
         last_offset=last_offset,
         last_commit=last_commit,
         newest=newest,
         has_previous_offset=last_offset <= 0 or has_previous,
-        broken=tuple(reader.broken),
-        previous=previous,
-        commit=commit,
         offsets_log=offsets_log,
         commits_log=commits_log,
     )
+    is_there = facts.previous_batch >= 0 and facts.previous_batch in offsets_log.ids
+    previous = reader.read_offsets(facts.previous_batch) if is_there else None
+    commit = reader.read_commit(last_commit) if last_commit >= 0 else None
+    return replace(facts, previous=previous, commit=commit, broken=tuple(reader.broken))
 
 
 def _read_logs(storage: ReadableStorage, address: str) -> tuple[LogListing, LogListing]:

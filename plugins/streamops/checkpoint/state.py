@@ -79,6 +79,8 @@ class StateFacts:
     unloadable: tuple[UnloadableStore, ...] = ()
     """The first SHOWN_UNLOADABLE, by operator, partition and store."""
     unloadable_total: int = 0
+    snapshots: tuple[str, ...] = ()
+    """RocksDB snapshots that a load begins with, relative to the checkpoint."""
     foreign: int = 0
     """Names below `state/` that are no operator."""
 
@@ -178,6 +180,14 @@ class _OperatorReader:
                     left_as_temporary=tuple(name for name in missing.names if name in files.temporary_of),
                 )
 
+    def snapshots(self, version: int) -> Iterator[str]:
+        """The RocksDB snapshots that the version is loaded from, relative to the checkpoint."""
+        for (partition, store), files in self.files.items():
+            index = self.stores.index(store) if store in self.stores else -1
+            if index >= 0 and (name := files.snapshot_for(version, self._unique_id(partition, index))):
+                folder = () if store == DEFAULT_STORE else (store,)
+                yield join(STATE, str(self.operator), str(partition), *folder, name)
+
     def _expected_partitions(self, hint: int | None) -> int | None:
         """The unique ids count what ran. Metadata and hint only repeat the conf: without keys, an aggregation or a limit
         runs in partition 0 alone (StateStoreSaveExec and StreamingGlobalLimitExec ask for AllTuples, 3.5 to 4.3).
@@ -242,6 +252,7 @@ class _Survey:
         self._unloadable: list[UnloadableStore] = []
         self._unloadable_total = 0
         self._checked = 0
+        self._snapshots: list[str] = []
 
     def add(self, read: _OperatorReader) -> None:
         """Judge no more than is there: absent partitions are all alike, so a few stand for any number."""
@@ -255,6 +266,7 @@ class _Survey:
         if self._version > 0:
             self._unloadable_total += (absent_total - len(absent)) * len(read.stores)
         self._checked += (len(read.present) + absent_total) * len(read.stores)
+        self._snapshots += read.snapshots(self._version)
         self._operators.append(read.facts())
 
     def facts(self, *, foreign: int) -> StateFacts:
@@ -265,6 +277,7 @@ class _Survey:
             stores_checked=self._checked,
             unloadable=tuple(self._unloadable),
             unloadable_total=self._unloadable_total,
+            snapshots=tuple(self._snapshots),
             foreign=foreign,
         )
 

@@ -96,6 +96,13 @@ class StoreFiles:
         known = provider if own is Provider.UNKNOWN else own
         return self._missing_changelogs(version) if known is Provider.ROCKSDB else self._missing_deltas(version)
 
+    def snapshot_for(self, version: int, unique_id: str = "") -> str:
+        """The RocksDB snapshot that a load of a version begins with; empty for none, or where names do not tell."""
+        if unique_id:
+            return f"{version}_{unique_id}.zip" if (version, unique_id) in self.zips else ""
+        newest = _newest(_plain(self.zips), version)
+        return f"{newest}.zip" if newest and self.provider is Provider.ROCKSDB else ""
+
     def _missing_deltas(self, version: int) -> Missing:
         start = _newest(_plain(self.snapshots), version)
         return _absent(_plain(self.deltas), start=start, end=version, suffix=".delta")

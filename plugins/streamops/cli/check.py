@@ -3,35 +3,78 @@
 import json
 import os
 import sys
+from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from streamops.cli.check_sink import Applications, SinkPath, refuse_without_library, sink_fields, sink_place
 from streamops.cli.check_text import show_checkup
-from streamops.cli.options import AsJson
+from streamops.cli.options import AsJson, duration
+from streamops.clock import SystemClock
 from streamops.errors import SettingsError
+from streamops.health.checkpoint.expectations import MAX_FILE_AGE
 from streamops.health.checkpoint.judge import explanations
+from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Verdict
 from streamops.restart.engines import PINNED, engine_of
 from streamops.storage.address import canonical_address
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.checkup import Checkup
+from streamops.supervisor.checkup import Checkup, SourceInput
 from streamops.supervisor.checkup import check as check_checkpoint
 
 EXIT_CODES = {Verdict.OK: 0, Verdict.WARNING: 3, Verdict.UNKNOWN: 4, Verdict.CRITICAL: 4}
 
 
-class SinkIdempotence(StrEnum):
-    """Whether the sink recognises a batch that it has had already."""
+class Answer(StrEnum):
+    """What the checkpoint does not tell, and whoever asks may."""
 
     YES = "yes"
     NO = "no"
     AUTO = "auto"
+    """Not known: judged by what is there."""
 
 
-_IDEMPOTENCE = {SinkIdempotence.YES: True, SinkIdempotence.NO: False, SinkIdempotence.AUTO: None}
+_ANSWERS = {Answer.YES: True, Answer.NO: False, Answer.AUTO: None}
+
+
+SinkIdempotent = Annotated[
+    Answer,
+    typer.Option("--sink-idempotent", help="Whether the sink recognises a batch that it has had; auto: not known."),
+]
+AsyncProgress = Annotated[
+    Answer,
+    typer.Option(
+        "--async-progress", help="Whether the query runs with `asyncProgressTrackingEnabled`; auto: as it looks."
+    ),
+]
+Confs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--conf",
+        metavar="KEY=VALUE",
+        help="A setting of the next run, to see whether the checkpoint pins another; may be repeated.",
+        show_default=False,
+    ),
+]
+Input = Annotated[
+    str,
+    typer.Option(
+        "--input", metavar="PATH", help="The folder that a file source reads: compared with what was read of it."
+    ),
+]
+MaxFileAge = Annotated[
+    timedelta | None,
+    typer.Option(
+        "--max-file-age",
+        parser=duration,
+        metavar="DURATION",
+        help="The source's option `maxFileAge`: 12h, 30d. Default: 7d.",
+        show_default=False,
+    ),
+]
 
 
 def check(
@@ -41,10 +84,13 @@ def check(
     spark_version: Annotated[
         str, typer.Option("--spark-version", metavar="V", help="The Spark of the next start: 3.5 to 4.3.")
     ] = PINNED.version,
-    sink_idempotent: Annotated[
-        SinkIdempotence,
-        typer.Option("--sink-idempotent", help="Whether the sink recognises a batch that it has had; auto: not known."),
-    ] = SinkIdempotence.AUTO,
+    sink_idempotent: SinkIdempotent = Answer.AUTO,
+    async_progress: AsyncProgress = Answer.AUTO,
+    confs: Confs = None,
+    source_input: Input = "",
+    max_file_age: MaxFileAge = None,
+    sink: SinkPath = "",
+    applications: Applications = None,
     explain: Annotated[
         str,
         typer.Option(
@@ -69,13 +115,35 @@ def check(
         storage_for(address),
         address,
         engine=engine_of(spark_version),
-        is_sink_idempotent=_IDEMPOTENCE[sink_idempotent],
+        is_sink_idempotent=_ANSWERS[sink_idempotent],
+        tracks_progress_async=_ANSWERS[async_progress],
+        confs=tuple(_conf(text) for text in confs or ()),
+        watch=Watch(now=SystemClock().now()),
+        source_input=_source_input(source_input, max_file_age or MAX_FILE_AGE),
+        sink=sink_place(sink, applications),
     )
+    refuse_without_library(checkup.sink)
+    _show(checkup, as_json=as_json)
+    raise typer.Exit(EXIT_CODES[checkup.verdict])
+
+
+def _show(checkup: Checkup, *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps(checkup_fields(checkup), ensure_ascii=True, indent=2) + "\n")
     else:
         show_checkup(checkup, Console(highlight=False, emoji=False, markup=False, soft_wrap=True))
-    raise typer.Exit(EXIT_CODES[checkup.verdict])
+
+
+def _conf(text: str) -> tuple[str, str]:
+    """`spark.sql.shuffle.partitions=400`"""
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise SettingsError(f"--conf {text!r}: KEY=VALUE is expected")
+    return key.strip(), value
+
+
+def _source_input(path: str, max_file_age: timedelta) -> SourceInput | None:
+    return SourceInput(address=canonical_address(path, base=os.getcwd()), max_file_age=max_file_age) if path else None
 
 
 def checkup_fields(checkup: Checkup) -> dict[str, object]:
@@ -105,6 +173,7 @@ def checkup_fields(checkup: Checkup) -> dict[str, object]:
             }
             for finding in checkup.findings
         ],
+        "sink": sink_fields(checkup.sink),
         "facts": {
             "last_offset": facts.last_offset,
             "last_commit": facts.last_commit,

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from streamops.cli.check_sink import sink_line
 from streamops.health.verdict import Finding, Severity, Verdict
 from streamops.supervisor.checkup import Checkup
 
@@ -37,6 +38,8 @@ def show_checkup(checkup: Checkup, console: Console) -> None:
     for source in restart.ranges:
         console.print(f"Its range: {_printable(source.start or 'the beginning')} to {_printable(source.end or 'open')}")
     console.print(_standing(checkup))
+    if checkup.sink:
+        console.print(sink_line(checkup.sink))
     for finding in checkup.findings:
         console.print()
         _show_finding(finding, console)

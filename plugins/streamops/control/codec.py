@@ -47,7 +47,8 @@ def decode_record(content: bytes, *, address: str) -> Record:
         min_reader = _convert(int, fields["min_reader"])
         if min_reader > READER_VERSION:
             raise NewerRecordError(
-                f"{address} needs a reader of version {min_reader!s:.{_SHOWN}}, this streamops is version {READER_VERSION}: upgrade it"
+                f"{address} needs a reader of version {min_reader!s:.{_SHOWN}}, this streamops is version"
+                f" {READER_VERSION}: upgrade it"
             )
         return Record(
             number=_convert(int, fields["number"]),

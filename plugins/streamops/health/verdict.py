@@ -55,3 +55,8 @@ class Finding:
 def worst_of(findings: Iterable[Finding]) -> Severity:
     """The worst severity; NOTE where all is well."""
     return max((finding.severity for finding in findings), default=Severity.NOTE)
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """In order of severity; findings of one severity stay in their order."""
+    return tuple(sorted(findings, key=lambda finding: -finding.severity))

@@ -44,6 +44,8 @@ class Engine:
     """Whether an entry marked v2 with positional lines is read, and the input of its batch taken again (P15c)."""
     missing_state_error: str
     """Text of the error where a file of the state is missing."""
+    broken_state_error: str
+    """Text of the error where a file of the state can't be read; empty where it depends on the damage."""
 
 
 _GONE_3 = "CONCURRENT_STREAM_LOG_UPDATE"
@@ -62,6 +64,7 @@ ENGINES = {
             without_previous_error=_NOT_THERE,
             reads_source_as_name=False,
             missing_state_error="does not exist",
+            broken_state_error="",
         ),
         Engine(
             version="4.0",
@@ -73,6 +76,7 @@ ENGINES = {
             without_previous_error=_NOT_THERE,
             reads_source_as_name=False,
             missing_state_error="CANNOT_LOAD_STATE_STORE",
+            broken_state_error="CANNOT_LOAD_STATE_STORE",
         ),
         Engine(
             version="4.1",
@@ -84,6 +88,7 @@ ENGINES = {
             without_previous_error=_NOT_THERE,
             reads_source_as_name=False,
             missing_state_error="CANNOT_LOAD_STATE_STORE",
+            broken_state_error="CANNOT_LOAD_STATE_STORE",
         ),
         Engine(
             version="4.2",
@@ -95,6 +100,7 @@ ENGINES = {
             without_previous_error="Previous batch {batch} not found in offset log",
             reads_source_as_name=True,
             missing_state_error="CANNOT_LOAD_STATE_STORE",
+            broken_state_error="CANNOT_LOAD_STATE_STORE",
         ),
         Engine(
             version="4.3",
@@ -106,6 +112,7 @@ ENGINES = {
             without_previous_error="Previous batch {batch} not found in offset log",
             reads_source_as_name=True,
             missing_state_error="CANNOT_LOAD_STATE_STORE",
+            broken_state_error="CANNOT_LOAD_STATE_STORE",
         ),
     )
 }

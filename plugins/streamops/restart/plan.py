@@ -77,7 +77,8 @@ def plan_in_depth(
     With async progress tracking a hole below the newest entry is no obstacle; None where nobody has said.
     """
     facts = snapshot.facts
-    if facts.has_previous_offset or not facts.looks_async or tracks_progress_async is False:
+    leaves_holes = facts.looks_async if tracks_progress_async is None else tracks_progress_async
+    if facts.has_previous_offset or not leaves_holes:
         return _judged(predict_in_depth(snapshot, engine), facts, known)
     if tracks_progress_async:
         bridged = replace(facts, has_previous_offset=True)

@@ -102,7 +102,7 @@ def _missing_offsets(facts: CheckpointFacts, engine: Engine) -> Prediction | Non
 
 def _broken_offsets(facts: CheckpointFacts, engine: Engine) -> Prediction | None:
     """[P7a, P7d, P8a-f, P15a-c]"""
-    for batch in (facts.last_offset, facts.last_offset - 1):
+    for batch in (facts.last_offset, facts.previous_batch):
         broken = _broken(facts, f"offsets/{batch}")
         if broken and broken.damage is Damage.SOURCE_ID and engine.reads_source_as_name:
             return Prediction(
@@ -120,7 +120,7 @@ def _unread_version(facts: CheckpointFacts, engine: Engine) -> Prediction | None
     """[P15a, P15d] A version that this engine is too old for."""
     entries = (
         (f"offsets/{facts.last_offset}", facts.newest, engine.offset_formats),
-        (f"offsets/{facts.last_offset - 1}", facts.previous, engine.offset_formats),
+        (f"offsets/{facts.previous_batch}", facts.previous, engine.offset_formats),
         (f"{COMMITS}/{facts.last_commit}", facts.commit, engine.commit_formats),
     )
     for file, entry, formats in entries:
@@ -246,7 +246,7 @@ _IN_THE_WAY = "Multiple streaming queries are concurrently using"
 def _ranges(facts: CheckpointFacts) -> tuple[SourceRange, ...]:
     """From the end of the entry below to the end of the newest one; sources pair up by position, or by id in v2."""
     newest, previous = facts.newest, facts.previous
-    if newest is None:
+    if newest is None or (previous is None and newest.batch > 0):
         return ()
     starts = dict(zip(previous.source_names, previous.sources, strict=True)) if previous else {}
     return tuple(

@@ -28,6 +28,12 @@ def predict_in_depth(snapshot: CheckpointSnapshot, engine: Engine) -> Prediction
             f"the state that batch {prediction.next_batch} needs can't be loaded: {where} lacks {lacks}",
             engine.missing_state_error,
         )
+    if snapshot.snapshots.broken:
+        broken = snapshot.snapshots.broken[0]
+        return _fails(
+            f"the state that batch {prediction.next_batch} needs can't be loaded: {broken.file}: {broken.reason}",
+            engine.missing_state_error if broken.lacks_files else engine.broken_state_error,
+        )
     if snapshot.lost_inputs:
         return replace(
             prediction,
@@ -44,7 +50,7 @@ SHOWN = 3
 def _from_the_beginning(snapshot: CheckpointSnapshot, prediction: Prediction, engine: Engine) -> Prediction:
     """[P16c] Nothing protects a stream that has run before, but for state that is there (4.1 on)."""
     if not snapshot.has_history:
-        return prediction
+        return _beside_a_twin(prediction, snapshot) if snapshot.twins else prediction
     if snapshot.state and snapshot.state.has_files and engine.without_offsets is WithoutOffsets.REFUSED:
         return _fails(
             "offsets and commits are empty while there is state: the start is refused",
@@ -56,6 +62,13 @@ def _from_the_beginning(snapshot: CheckpointSnapshot, prediction: Prediction, en
         " and no error tells",
         repeats=True,
     )
+
+
+def _beside_a_twin(prediction: Prediction, snapshot: CheckpointSnapshot) -> Prediction:
+    """SPARK-26824: the stream's past may lie under another spelling of the same path."""
+    twin = snapshot.twins[0]
+    summary = f"nothing is here, and {twin.address!r} has batches up to {twin.last_offset}: batch 0 begins anew"
+    return replace(prediction, summary=summary, repeats=True)
 
 
 def _source_failure(snapshot: CheckpointSnapshot, source: FileSource, engine: Engine) -> Prediction | None:

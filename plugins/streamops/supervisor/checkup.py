@@ -5,22 +5,37 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from streamops.checkpoint.batch_times import read_batch_times
+from streamops.checkpoint.input_files import read_input
 from streamops.checkpoint.inspect import CheckpointSnapshot, inspect_checkpoint
 from streamops.control.layout import control_folder
 from streamops.control.records import Position
 from streamops.control.snapshot import load_state
 from streamops.health.checkpoint import Expectations, judge_checkpoint
-from streamops.health.checkpoint.expectations import RETAINED_BATCHES
+from streamops.health.checkpoint.expectations import MAX_FILE_AGE, RETAINED_BATCHES
+from streamops.health.checkpoint.judge import judge_input, judge_sink
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.checkpoint.watch import Watch
-from streamops.health.verdict import Finding, Severity, Verdict, worst_of
+from streamops.health.verdict import Finding, Severity, Verdict, worst_first, worst_of
 from streamops.restart import RestartPlan, Safety, SinkGuarantee
 from streamops.restart.engines import PINNED, Engine
+from streamops.restart.input_effect import with_input
 from streamops.restart.plan import plan_in_depth
+from streamops.restart.sink_effect import with_sink
+from streamops.sink import Sink, recognises_batches
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage import ReadableStorage
+from streamops.supervisor.sink_look import SinkPlace, declared_sink, look_at_both
 
 MIN_BATCHES_TO_RETAIN = "spark.sql.streaming.minBatchesToRetain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceInput:
+    """The folder that a file source of the query reads."""
+
+    address: str
+    """Canonical; may hold patterns."""
+    max_file_age: timedelta = MAX_FILE_AGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +47,8 @@ class Checkup:
     snapshot: CheckpointSnapshot
     restart: RestartPlan
     findings: tuple[Finding, ...]
+    sink: Sink | None = None
+    """As it was read last; None where nobody asked for it."""
 
     def sample(self, now: datetime) -> HealthSample:
         """What is kept of it."""
@@ -62,30 +79,48 @@ def check(
     is_sink_idempotent: bool | None = None,
     tracks_progress_async: bool | None = None,
     known: Position | None = None,
-    retained_batches: int = RETAINED_BATCHES,
+    confs: tuple[tuple[str, str], ...] = (),
+    master: str = "",
     watch: Watch | None = None,
+    source_input: SourceInput | None = None,
+    sink: SinkPlace | None = None,
 ) -> Checkup:
     """Judge a checkpoint for a start with a version of Spark. Raises StorageError where it can't be asked.
 
-    `watch`: what is known over time; the times of its batches are read here.
+    `confs`: settings of the next run. `watch`: what is known over time; the times of its batches are read here.
+    `source_input`: the folder that a file source reads; judged with a `watch` only, for its files have an age.
+    `sink`: where the query writes to. One that is proven to know batches is idempotent, where nobody has said.
     """
-    snapshot = inspect_checkpoint(storage, address)
+    snapshot, view = look_at_both(storage, address, sink) if sink else (inspect_checkpoint(storage, address), None)
+    if is_sink_idempotent is None and view and recognises_batches(view.latest):
+        is_sink_idempotent = True
     watch = replace(watch, times=read_batch_times(storage, snapshot.facts)) if watch else None
     expected = Expectations(
         offset_formats=engine.offset_formats,
         commit_formats=engine.commit_formats,
         is_sink_idempotent=is_sink_idempotent,
         tracks_progress_async=tracks_progress_async,
-        retained_batches=retained_batches,
+        retained_batches=_retained_batches(confs),
+        confs=confs,
+        master=master,
+        max_file_age=source_input.max_file_age if source_input else MAX_FILE_AGE,
     )
     restart = plan_in_depth(snapshot, known=known, engine=engine, tracks_progress_async=tracks_progress_async)
     findings = judge_checkpoint(snapshot, expected, watch)
+    if source_input and watch:
+        found = read_input(storage, address, snapshot, address=source_input.address)
+        restart = with_input(restart, found)
+        findings = worst_first((*findings, *judge_input(found, expected, watch)))
+    if view:
+        restart = with_sink(restart, snapshot.facts, view)
+        findings = worst_first((*findings, *judge_sink(snapshot, view)))
     return Checkup(
         verdict=Verdict.of(max(worst_of(findings), _SEVERITIES[restart.safety])),
         engine=engine,
         snapshot=snapshot,
         restart=restart,
         findings=findings,
+        sink=view.latest if view else None,
     )
 
 
@@ -110,7 +145,9 @@ def check_stream(
         engine=PINNED,
         is_sink_idempotent=spec.sink.guarantee is not SinkGuarantee.EXACTLY_ONCE_OR_NOTHING,
         known=state.position,
-        retained_batches=_retained_batches(spec),
+        confs=spec.launch.conf,
+        master=spec.launch.master,
+        sink=declared_sink(spec, storage_for),
         watch=Watch(
             now=now,
             before=tuple(before),
@@ -124,9 +161,9 @@ def check_stream(
     )
 
 
-def _retained_batches(spec: StreamSpec) -> int:
-    """What the declaration says, where Spark would take it for a number."""
-    text = dict(spec.launch.conf).get(MIN_BATCHES_TO_RETAIN, "").strip()
+def _retained_batches(confs: tuple[tuple[str, str], ...]) -> int:
+    """What the settings say, where Spark would take it for a number."""
+    text = dict(confs).get(MIN_BATCHES_TO_RETAIN, "").strip()
     is_number = text.isascii() and text.isdecimal() and len(text) < 10
     return int(text) if is_number and int(text) > 0 else RETAINED_BATCHES
 

@@ -1,6 +1,8 @@
 """`streamops check`: any folder, without settings, without Spark."""
 
 import json
+import os
+import shutil
 
 import pytest
 
@@ -126,3 +128,115 @@ def test_hostile_names_and_contents_never_reach_the_terminal(checkpoint, capsys)
     assert "\x1b" not in out
     assert "\x07" not in out
     assert "\nok  fine" not in out
+
+
+ASYNC = files(**{f"{log}_{batch}": None for log in ("offsets", "commits") for batch in (1, 2, 3)})
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict", "code"),
+    [
+        pytest.param("yes", "ok", 0, id="its own doing"),
+        pytest.param("no", "critical", 4, id="then the hole is damage"),
+        pytest.param("auto", "unknown", 4, id="it looks like it, and a start without the option fails"),
+    ],
+)
+def test_async_progress_decides_what_holes_in_both_logs_mean(checkpoint, capsys, answer, verdict, code):
+    found, document = report(capsys, checkpoint(ASYNC), "--async-progress", answer)
+
+    assert (found, document["verdict"]) == (code, verdict)
+
+
+def test_a_setting_that_the_checkpoint_pins_otherwise_is_told(checkpoint, capsys):
+    header = '{"batchWatermarkMs":0,"batchTimestampMs":1772366400000,"conf":{"spark.sql.shuffle.partitions":"200"}}'
+    folder = checkpoint(files(offsets_4=entry(4, header=header)))
+
+    code, document = report(
+        capsys, folder, "--conf", "spark.sql.shuffle.partitions=400", "--conf", "spark.executor.memory=4g"
+    )
+
+    assert code == 0
+    assert [finding["rule"] for finding in document["findings"]] == ["ignored-confs"]
+
+
+@pytest.fixture
+def reading(checkpoint, tmp_path):
+    """A checkpoint that has read one file a batch, and the folder that it read."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    found = files()
+    for batch in range(5):
+        path = folder / f"{batch}.json"
+        path.write_bytes(b"{}")
+        line = {"path": f"file://{path}", "timestamp": int(path.stat().st_mtime * 1000), "batchId": batch}
+        found[f"sources/0/{batch}"] = f"v1\n{json.dumps(line)}".encode()
+    return checkpoint(found), folder
+
+
+def test_input_that_is_read_and_not_touched_is_well(reading, capsys):
+    folder, inputs = reading
+
+    code, document = report(capsys, folder, "--input", str(inputs))
+
+    assert (code, document["findings"]) == (0, [])
+
+
+def test_input_is_compared_with_what_was_read_of_it(reading, capsys):
+    folder, inputs = reading
+    os.utime(inputs / "2.json", (2_000_000_000, 2_000_000_000))
+    for name, moment in (("old.json", 1_000_000_000), ("\x1b[2Jnew.json", 2_000_000_000)):
+        (inputs / name).write_bytes(b"{}")
+        os.utime(inputs / name, (moment, moment))
+
+    code, document = report(capsys, folder, "--input", str(inputs))
+    main(["check", folder, "--input", str(inputs), "--max-file-age", "20000d"])
+
+    assert code == 3
+    assert [finding["rule"] for finding in document["findings"]] == ["overwritten-input", "aged-input", "waiting-input"]
+    out = capsys.readouterr().out
+    assert "aged-input" not in out
+    assert "\x1b" not in out
+
+
+def test_input_in_another_place_is_critical(reading, tmp_path, capsys):
+    folder, _ = reading
+    (tmp_path / "other").mkdir()
+
+    code, document = report(capsys, folder, "--input", str(tmp_path / "other"))
+
+    assert (code, [finding["rule"] for finding in document["findings"]]) == (4, ["moved-input"])
+    assert document["restart"]["safety"] == "unsafe"
+    assert "it fails, or reads all files there as new" in document["restart"]["summary"]
+
+
+def test_input_that_cannot_be_listed_hides_no_verdict_on_the_checkpoint(reading, capsys):
+    folder, inputs = reading
+
+    shutil.rmtree(inputs)
+
+    code, document = report(capsys, folder, "--input", str(inputs))
+
+    assert (code, document["verdict"], document["restart"]["safety"]) == (4, "unknown", "safe")
+    assert [finding["rule"] for finding in document["findings"]] == ["unseen-input"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        pytest.param(
+            ["x", "--conf", "shuffle"], "--conf 'shuffle': KEY=VALUE is expected", id="a setting without a value"
+        ),
+        pytest.param(["x", "--async-progress", "maybe"], "maybe", id="no answer"),
+        pytest.param(["x", "--max-file-age", "soon"], "soon", id="no duration"),
+        pytest.param(["x", "--input", "s3:"], "a bucket or host is expected", id="no address"),
+    ],
+)
+def test_wrong_options_are_told(arguments, words, capsys):
+    assert main(["check", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rule", ["stuck-batch", "moved-input", "twin-address", "broken-snapshot", "ignored-confs"])
+def test_rules_of_every_kind_explain_themselves(rule, capsys):
+    assert main(["check", "--explain", rule]) == 0
+    assert capsys.readouterr().out.startswith(f"{rule}: ")

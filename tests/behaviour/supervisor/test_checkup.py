@@ -1,17 +1,19 @@
 """Judging a declared stream: its declaration and its control log tell what the checkpoint alone does not."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from streamops.control.layout import control_folder, log_folder
 from streamops.control.records import Position
 from streamops.errors import CorruptRecordError, StorageError
+from streamops.health import StallPolicy
 from streamops.health.verdict import Verdict
 from streamops.restart import Safety, SinkGuarantee
+from streamops.spec import LaunchSpec
 from streamops.storage import join
 from streamops.supervisor.checkup import check_stream
-from support.base_checkpoint import ADDRESS, BASE_ID, files, stored
+from support.base_checkpoint import ADDRESS, BASE_ID, entry, files, stored
 from support.records import a_claim, a_log, a_submit, write_log
 from support.specs import a_stream
 from support.storage import SwitchableStorage
@@ -19,9 +21,9 @@ from support.storage import SwitchableStorage
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
-def checked(storage, *, guarantee=SinkGuarantee.IDEMPOTENT):
-    spec = a_stream(checkpoint=ADDRESS, guarantee=guarantee)
-    return check_stream(spec, storage_for=lambda _: storage, now=NOW)
+def checked(storage, *, guarantee=SinkGuarantee.IDEMPOTENT, now=NOW, before=(), **changes):
+    spec = a_stream(checkpoint=ADDRESS, guarantee=guarantee, **changes)
+    return check_stream(spec, storage_for=lambda _: storage, now=now, before=before)
 
 
 def rules(checkup):
@@ -90,6 +92,48 @@ def test_a_control_log_that_cannot_be_read_is_an_error_and_no_verdict():
         checked(storage)
 
 
+def test_a_batch_that_hangs_under_a_living_driver_is_a_warning():
+    storage = stored(files(commits_4=None))
+    write_log(storage, control_folder(ADDRESS), a_log(a_claim(1), a_submit(1)))
+
+    assert checked(storage).verdict is Verdict.OK
+    assert rules(checked(storage, now=NOW + timedelta(hours=2))) == ["stuck-batch", "pending-batch"]
+
+
+def test_the_declared_windows_say_what_hangs():
+    storage = stored(files(commits_4=None))
+    write_log(storage, control_folder(ADDRESS), a_log(a_claim(1), a_submit(1)))
+    patient = StallPolicy(
+        first_batch=timedelta(hours=3), window_floor=timedelta(hours=3), restart_floor=timedelta(hours=9)
+    )
+
+    assert rules(checked(storage, now=NOW + timedelta(hours=2), stall=patient)) == ["pending-batch"]
+
+
+def test_checks_that_saw_the_same_batch_tell_where_no_log_does():
+    storage = stored(files(commits_4=None))
+    before = [checked(storage, now=NOW + timedelta(hours=n)).sample(NOW + timedelta(hours=n)) for n in range(3)]
+
+    assert rules(checked(storage, now=NOW + timedelta(hours=3), before=before)) == ["stuck-batch", "pending-batch"]
+
+
+@pytest.mark.parametrize(
+    ("conf", "told"),
+    [
+        pytest.param("1000", [], id="more are meant to be kept"),
+        pytest.param("10", ["unpurged-logs", "unpurged-logs"], id="fewer are"),
+        pytest.param("ten", [], id="no number: Spark would refuse it, and its own default counts"),
+    ],
+)
+def test_the_declared_number_of_batches_to_keep_counts(conf, told):
+    found = files()
+    for batch in range(5, 200):
+        found |= {f"offsets/{batch}": entry(4), f"commits/{batch}": b'v1\n{"nextBatchWatermarkMs":0}'}
+    launch = LaunchSpec(conf=(("spark.sql.streaming.minBatchesToRetain", conf),))
+
+    assert rules(checked(stored(found), launch=launch)) == told
+
+
 def test_a_sample_keeps_the_figures_and_the_rules_that_count():
     found = files(commits_4=b"") | {f"sources/0/{n}": b"v1" for n in range(5, 9)}
     found |= {"sources/0/9.compact": b"v1" + b" " * 98, "state/0/0/1.delta": b"x", "state/0/0/2.delta": b"x"}
@@ -107,3 +151,13 @@ def test_a_query_without_state_and_without_compact_files_has_no_figures_for_them
     sample = checked(stored(files())).sample(NOW)
 
     assert (sample.verdict, sample.rules, sample.compact_bytes, sample.state_files) == (Verdict.OK, (), None, None)
+
+
+def test_a_declared_setting_that_the_checkpoint_pins_otherwise_is_a_note():
+    header = '{"batchWatermarkMs":0,"batchTimestampMs":1772366400000,"conf":{"spark.sql.shuffle.partitions":"200"}}'
+    storage = stored(files(offsets_4=entry(4, header=header)))
+
+    checkup = checked(storage, launch=LaunchSpec(conf=(("spark.sql.shuffle.partitions", "400"),)))
+
+    assert (checkup.verdict, rules(checkup)) == (Verdict.OK, ["ignored-confs"])
+    assert checkup.findings[0].evidence == "spark.sql.shuffle.partitions is '200' here, '400' is asked for"

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.health.checkpoint import Expectations, judge_checkpoint
+from streamops.health.checkpoint import Expectations, address_rules, judge_checkpoint
 from streamops.health.checkpoint.judge import DEPTH_RULES, LOG_RULES, explanations
 from streamops.health.verdict import Severity, worst_of
 from streamops.storage import join
-from support.base_checkpoint import ADDRESS, HEADER, INPUT, entry, files, stored, without
+from support.base_checkpoint import ADDRESS, HEADER, INPUT, entry, files, source_entry, stored, without
+from support.rocksdb import store_at
 from support.storage import SwitchableStorage
 
 NOTE, WARNING, UNKNOWN, CRITICAL = Severity.NOTE, Severity.WARNING, Severity.UNKNOWN, Severity.CRITICAL
@@ -26,6 +27,7 @@ class Row:
     rules: tuple = ()
     lost_inputs: tuple = ()
     unreachable: str = ""
+    confs: tuple = ()
     idempotent: bool | None = None
     tracks_async: bool | None = None
     offset_formats: tuple = ("v1", "v2")
@@ -42,6 +44,7 @@ def kafka_entry(batch, text):
 
 
 ASYNC = files(**{f"{log}_{batch}": None for log in ("offsets", "commits") for batch in (1, 2, 3)})
+ASYNC_IN_FLIGHT = files(offsets_1=None, offsets_3=None, commits_1=None, commits_3=None, commits_4=None)
 
 QUIET = [
     Row(because="P0: nothing is wrong", files=files(), verdict=NOTE),
@@ -71,13 +74,77 @@ QUIET = [
     Row(because="checksums of the local file system", files=files() | {"offsets/.4.crc": b"x"}, verdict=NOTE),
     Row(because="async progress, as declared", files=ASYNC, verdict=NOTE, tracks_async=True),
     Row(
+        because="async progress, as declared, and a batch is in flight",
+        files=ASYNC_IN_FLIGHT,
+        verdict=NOTE,
+        rules=("pending-batch",),
+        tracks_async=True,
+    ),
+    Row(
+        because="async progress, as declared, and the offsets are purged before the commits",
+        files={name: content for name, content in ASYNC_IN_FLIGHT.items() if name != "offsets/0"},
+        verdict=NOTE,
+        rules=("pending-batch",),
+        tracks_async=True,
+    ),
+    Row(
         because="metadata alone: an availableNow run without input",
         files={"metadata": files()["metadata"]},
         verdict=NOTE,
     ),
 ]
 
+PARTITIONS = "spark.sql.shuffle.partitions"
+PINNED = files(offsets_4=entry(4, header=HEADER.replace('"conf":{}', f'"conf":{{"{PARTITIONS}":"200"}}')))
+
+
+def source_log(*names):
+    """The base checkpoint with another log of its source, which ends at the newest offset."""
+    found = {name: content for name, content in files().items() if not name.startswith("sources/")}
+    newest = max(int(str(name).removesuffix(".compact")) for name in names)
+    found |= {f"sources/0/{name}": source_entry(int(str(name).removesuffix(".compact"))) for name in names}
+    source = f'{{"logOffset":{newest}}}'
+    return found | {"offsets/3": entry(3, source=source), "offsets/4": entry(4, source=source)}
+
+
+QUIET += [
+    Row(
+        because="B48: a setting that the checkpoint pins otherwise",
+        files=PINNED,
+        confs=((PARTITIONS, "400"), ("spark.executor.memory", "4g")),
+        verdict=NOTE,
+        rules=("ignored-confs",),
+    ),
+    Row(because="B48: the same value", files=PINNED, confs=((PARTITIONS, " 200"),), verdict=NOTE),
+    Row(because="B48: nothing is asked for", files=PINNED, verdict=NOTE),
+    Row(because="B21: a compact file where it belongs", files=source_log(*range(9), "9.compact", 10), verdict=NOTE),
+    Row(
+        because="B21: the interval was 10, then 5",
+        files=source_log("9.compact", "19.compact", "24.compact", 25),
+        verdict=NOTE,
+    ),
+    Row(
+        because="B21: the interval was 5, then 10: the first no longer counts",
+        files=source_log("4.compact", "9.compact", "19.compact", 20),
+        verdict=NOTE,
+        rules=("compact-interval",),
+    ),
+    Row(because="a RocksDB snapshot that is whole", files=files() | store_at(5), verdict=NOTE),
+]
+
 LOUD = [
+    Row(
+        because="B49: an SST file of another size",
+        files=files() | store_at(5, sst=b"1234"),
+        verdict=CRITICAL,
+        rules=("broken-snapshot",),
+    ),
+    Row(
+        because="B21: the newest compact file is gone",
+        files=source_log(*range(9), 10, 11),
+        verdict=CRITICAL,
+        rules=("missing-source-log",),
+    ),
     Row(because="an empty folder", files={}, verdict=UNKNOWN, rules=("no-checkpoint",)),
     Row(
         because="P1 with a sink that does not recognise it",
@@ -169,6 +236,18 @@ LOUD = [
     Row(because="P16b", files=files(**without("offsets")), verdict=CRITICAL, rules=("missing-offsets",)),
     Row(because="async progress, undeclared", files=ASYNC, verdict=WARNING, rules=("async-progress-holes",)),
     Row(
+        because="async progress, undeclared, and a batch is in flight",
+        files=ASYNC_IN_FLIGHT,
+        verdict=WARNING,
+        rules=("async-progress-holes", "pending-batch"),
+    ),
+    Row(
+        because="a hole right below a batch in flight is no sign of async progress",
+        files=files(offsets_3=None, commits_3=None, commits_4=None),
+        verdict=CRITICAL,
+        rules=("missing-previous-offsets", "commits-missing-below-newest", "pending-batch"),
+    ),
+    Row(
         because="async progress, switched off",
         files=ASYNC,
         verdict=CRITICAL,
@@ -246,6 +325,7 @@ def findings_of(row):
         commit_formats=row.commit_formats,
         is_sink_idempotent=row.idempotent,
         tracks_progress_async=row.tracks_async,
+        confs=row.confs,
     )
     storage = stored(row.files)
     for name in row.lost_inputs:
@@ -276,8 +356,9 @@ def test_whatever_counts_says_what_it_saw_and_what_to_do(row):
 def test_each_rule_speaks_in_some_row_and_can_be_explained():
     spoken = {finding.rule for row in [*QUIET, *LOUD] for finding in findings_of(row)}
 
-    assert spoken == set(explanations())
-    assert len(explanations()) == len(LOG_RULES) + len(DEPTH_RULES)
+    about_contents = {rule for rule in (*LOG_RULES, *DEPTH_RULES) if rule.__module__ != address_rules.__name__}
+    assert spoken == {rule.__name__.replace("_", "-") for rule in about_contents}
+    assert spoken <= set(explanations())
     assert all(explanations().values())
 
 
@@ -290,3 +371,33 @@ def test_the_way_out_of_a_hole_never_leaves_commits_ahead_of_offsets():
 
     assert "write offsets/3 anew" in kept.repair
     assert "move offsets/4 aside" in dropped.repair
+
+
+@pytest.mark.parametrize(
+    ("names", "way_out"),
+    [
+        pytest.param(
+            (*range(9), 10, 11),
+            "9.compact is `v1`, then the lines of 0 to 8, which are still there, then one line for each input file of 9",
+            id="all it was made of is still there",
+        ),
+        pytest.param(
+            ("9.compact", *range(10, 19), 20),
+            "19.compact is `v1`, then all lines of 9.compact and of 10 to 18, which are still there",
+            id="the second one",
+        ),
+        pytest.param((*range(3, 9), 10, 11), "a compact file holds all lines up to its id", id="some of it is gone"),
+    ],
+)
+def test_a_compact_file_is_made_anew_of_what_is_still_there(names, way_out):
+    """SPARK-26949: rebuilt like that, a start read nothing again."""
+    (found,) = findings_of(Row(because="", files=source_log(*names), verdict=CRITICAL))
+
+    assert way_out in found.repair
+
+
+def test_a_snapshot_that_is_damaged_says_how_many_were_opened():
+    (found,) = findings_of(Row(because="", files=files() | store_at(5, sst=b""), verdict=CRITICAL))
+
+    assert found.file == "state/0/0/5.zip"
+    assert found.evidence == ("SSTs/000008-0a1b.sst has 0 bytes, the manifest says 5 (1 of 1 snapshots were opened)")

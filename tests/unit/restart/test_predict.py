@@ -5,12 +5,15 @@ import pytest
 from streamops.checkpoint import read_checkpoint
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.errors import SettingsError
+from streamops.restart import Safety
 from streamops.restart.engines import engine_of
+from streamops.restart.plan import plan_in_depth
 from streamops.restart.predict import predict_start
 from streamops.restart.predict_depth import predict_in_depth
 from streamops.storage import join
 from support.base_checkpoint import ADDRESS, INPUT, entry, files, stored
 from support.damage_matrix import DEPTH_ROWS, ROWS
+from support.rocksdb import store_at
 
 
 def predicted(found, version):
@@ -49,6 +52,39 @@ def test_what_lies_beyond_the_logs_is_foretold_too(row, version):
     assert row.error in prediction.expected_error
     assert bool(prediction.expected_error) == bool(row.error)
     assert prediction.repeats is row.repeats
+
+
+@pytest.mark.parametrize(
+    ("version", "size", "error"),
+    [
+        ("3.5", None, "does not exist"),
+        ("4.2", None, "CANNOT_LOAD_STATE_STORE"),
+        ("3.5", 4, "SSTs/000008-0a1b.sst has 4 bytes, the manifest says 5"),
+        ("4.2", 4, "CANNOT_LOAD_STATE_STORE"),
+    ],
+)
+def test_a_damaged_snapshot_of_rocksdb_keeps_the_next_batch_from_running(version, size, error):
+    found = files() | store_at(5, sst=b"x" * (size or 0))
+    if size is None:
+        del found["state/0/0/SSTs/000008-0a1b.sst"]
+
+    prediction = predict_in_depth(inspect_checkpoint(stored(found), ADDRESS), engine_of(version))
+
+    assert prediction.next_batch is None
+    assert error in prediction.expected_error
+
+
+def test_a_first_start_beside_another_spelling_of_the_same_path_would_begin_anew():
+    """SPARK-26824"""
+    storage = stored({})
+    for name, content in files().items():
+        storage.write(join("file:///checkpoints/my%20orders", name), content)
+
+    snapshot = inspect_checkpoint(storage, "file:///checkpoints/my orders")
+    plan = plan_in_depth(snapshot, known=None)
+
+    assert (plan.safety, plan.next_batch) == (Safety.UNSAFE, 0)
+    assert "'file:///checkpoints/my%20orders' has batches up to 4" in plan.summary
 
 
 def test_input_that_is_gone_is_told_before_its_batch_is_committed_without_it():

@@ -5,12 +5,15 @@ Codes in brackets name the damage of the matrix that was tried on real Spark 3.5
 
 from collections.abc import Iterator
 
+from streamops.checkpoint.compact_log import COMPACT_SUFFIX, CompactLog
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, OFFSETS
 from streamops.health.checkpoint.file_rules import BACKUP, FAILS
 from streamops.health.verdict import Finding, Severity
 
 SHOWN = 5
+LONGEST_REBUILT = 1000
+"""Entries that are looked for before a compact file is said to be made of them."""
 
 
 def emptied_logs(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
@@ -30,7 +33,7 @@ def emptied_logs(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
 
 
 def missing_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
-    """The log of a file source lacks entries that each start reads. [P12, P18]"""
+    """The log of a file source lacks entries that each start reads. [P12, P18] (SPARK-26949)"""
     for source in snapshot.file_sources:
         found, path = snapshot.source(source.folder), f"sources/{source.folder}"
         if found and found.unreachable:
@@ -40,7 +43,10 @@ def missing_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
             evidence = f"{path} ends at {latest if latest >= 0 else 'nothing'}, {OFFSETS} has {source.log_offset}"
         elif missing := found.log.needed_for(latest).missing:
             names = [found.log.file_name(ids.first) for ids in missing]
-            evidence = f"{path} lacks {', '.join(names[:SHOWN])}{' …' if len(names) > SHOWN else ''}"
+            evidence = (
+                f"{path} lacks {', '.join(names[:SHOWN])}{' …' if len(names) > SHOWN else ''}; it ends at {latest},"
+            )
+            evidence += f" compact files stand at every {found.log.interval}th id"
         else:
             continue
         yield Finding(
@@ -49,8 +55,7 @@ def missing_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
             file=path,
             evidence=evidence,
             meaning=f"which files the query has read is not to be told: {FAILS}, with words like those of a hole in {OFFSETS}",
-            repair=f"restore it {BACKUP}, or write it anew: `v1`, then one line of JSON for each input file of that id with"
-            " path, timestamp and batchId; a compact file holds all lines up to its id",
+            repair=f"restore it {BACKUP}, or write it anew: {_rebuilt(found.log if found else CompactLog())}",
             not_when="do not delete the source's folder: the error stays the same",
         )
 
@@ -119,4 +124,41 @@ def unloadable_state(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
         else f"restore the files {BACKUP}; otherwise go back to a version that all partitions still have, or build the state"
         " anew from the source",
         not_when="do not empty the partition alone: its earlier versions are then asked for",
+    )
+
+
+def broken_snapshot(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+    """A RocksDB snapshot refers to files that are missing or of another size (SPARK-51717, SPARK-46796)."""
+    found = snapshot.snapshots
+    for broken in found.broken[:SHOWN]:
+        yield Finding(
+            rule="broken-snapshot",
+            severity=Severity.CRITICAL,
+            file=broken.file,
+            evidence=f"{broken.reason} ({found.checked} of {found.total} snapshots were opened)",
+            meaning=f"the tasks of the next batch can't load their state: {FAILS}",
+            repair=f"restore the files {BACKUP}; otherwise go back to a batch whose snapshots are whole, or build the state anew"
+            " from the source",
+            not_when="do not delete the partition's folder: its earlier versions are then asked for",
+        )
+
+
+def _rebuilt(log: CompactLog) -> str:
+    """How to write a missing entry of a source's log anew; the exact lines where all they come from is still there."""
+    missing = log.needed_for(log.latest).missing
+    last = missing[0].first if missing else -1
+    name = log.file_name(last)
+    before = last - log.interval
+    is_kept = (before < 0 or log.holds(before)) and all(
+        entry in log.plain for entry in range(max(before, -1) + 1, last)
+    )
+    if missing and name.endswith(COMPACT_SUFFIX) and log.interval <= LONGEST_REBUILT and is_kept:
+        older = f"all lines of {log.file_name(before)} and" if before >= 0 else "the lines"
+        return (
+            f"{name} is `v1`, then {older} of {max(before, -1) + 1} to {last - 1}, which are still there, then one line for each"
+            f" input file of {last}, with path, timestamp and batchId"
+        )
+    return (
+        "`v1`, then one line of JSON for each input file of that id with path, timestamp and batchId; a compact file holds"
+        " all lines up to its id"
     )

@@ -1,6 +1,14 @@
 """What a judgement takes for granted about the query behind a checkpoint."""
 
 from dataclasses import dataclass
+from datetime import timedelta
+
+from streamops.checkpoint import CheckpointFacts
+
+RETAINED_BATCHES = 100
+"""Spark's own `spark.sql.streaming.minBatchesToRetain`, 3.5 to 4.3."""
+MAX_FILE_AGE = timedelta(days=7)
+"""Spark's own `maxFileAge`, 3.5 to 4.3."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,3 +22,15 @@ class Expectations:
     """Whether the sink recognises a batch that it has had already; None where nobody has said."""
     tracks_progress_async: bool | None = None
     """Whether the query runs with async progress tracking, which leaves holes in both logs; None for unsaid."""
+    retained_batches: int = RETAINED_BATCHES
+    """How many batches the query keeps in its logs and its state."""
+    confs: tuple[tuple[str, str], ...] = ()
+    """Settings that the next run is given."""
+    master: str = ""
+    """Where the next run is submitted to; empty where nobody has said."""
+    max_file_age: timedelta = MAX_FILE_AGE
+    """The option `maxFileAge` of a file source."""
+
+    def leaves_holes(self, facts: CheckpointFacts) -> bool:
+        """Whether holes in both logs are the query's own doing: as declared, or as it looks where nobody has said."""
+        return facts.looks_async if self.tracks_progress_async is None else self.tracks_progress_async

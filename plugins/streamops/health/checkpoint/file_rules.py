@@ -24,7 +24,8 @@ def no_checkpoint(facts: CheckpointFacts, expected: Expectations) -> Iterator[Fi
         file="",
         evidence=f"{METADATA}, {OFFSETS} and {COMMITS} are missing or empty",
         meaning="a query that starts here begins anew; or this is not the place that was meant",
-        repair="see whether the address is right: the folder is the `checkpointLocation` itself",
+        repair="see whether the address is right: the folder is the `checkpointLocation` itself; a path without a scheme is a"
+        " local one here, and one of the default file system for Spark",
     )
 
 
@@ -90,7 +91,7 @@ def unreadable_newest_offsets(facts: CheckpointFacts, expected: Expectations) ->
 
 def unreadable_previous_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """The entry below the newest can't be read. [P7d]"""
-    broken = _broken_entry(facts, facts.last_offset - 1)
+    broken = _broken_entry(facts, facts.previous_batch)
     if broken is None or broken.damage in _TOLD_ELSEWHERE:
         return
     yield Finding(
@@ -100,7 +101,7 @@ def unreadable_previous_offsets(facts: CheckpointFacts, expected: Expectations) 
         evidence=broken.reason,
         meaning=f"Spark reads the entry below the newest as well: {FAILS}",
         repair=f"restore it {BACKUP}, or write it anew: a copy of an older entry with the end offsets that the progress"
-        f" event of batch {facts.last_offset - 1} shows",
+        f" event of batch {facts.previous_batch} shows",
         not_when="do not delete it: Spark needs an entry under this name",
     )
 
@@ -109,7 +110,7 @@ def newer_format(facts: CheckpointFacts, expected: Expectations) -> Iterator[Fin
     """An entry has a version that the Spark of the next start does not read. [P15a, P15d]"""
     entries = (
         (f"{OFFSETS}/{facts.last_offset}", facts.newest, expected.offset_formats),
-        (f"{OFFSETS}/{facts.last_offset - 1}", facts.previous, expected.offset_formats),
+        (f"{OFFSETS}/{facts.previous_batch}", facts.previous, expected.offset_formats),
         (f"{COMMITS}/{facts.last_commit}", facts.commit, expected.commit_formats),
     )
     found = [
@@ -160,7 +161,7 @@ def async_progress_holes(facts: CheckpointFacts, expected: Expectations) -> Iter
 
 def missing_previous_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """A hole just below the newest entry, where each start looks. [P4, P4b]"""
-    if facts.has_previous_offset or (facts.looks_async and expected.tracks_progress_async is not False):
+    if facts.has_previous_offset or expected.leaves_holes(facts):
         return
     missing, newest = facts.last_offset - 1, facts.last_offset
     lower = facts.last_commit < missing

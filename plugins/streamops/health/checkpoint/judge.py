@@ -1,17 +1,33 @@
 """The rules in order, and all findings on one checkpoint."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.input_files import InputFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
-from streamops.health.checkpoint import depth_rules, file_rules, shape_rules
+from streamops.health.checkpoint import (
+    address_rules,
+    depth_rules,
+    edit_rules,
+    file_rules,
+    growth_rules,
+    input_rules,
+    pinned_rules,
+    shape_rules,
+    sink_rules,
+    time_rules,
+)
 from streamops.health.checkpoint.expectations import Expectations
-from streamops.health.verdict import Finding
+from streamops.health.checkpoint.watch import Watch
+from streamops.health.verdict import Finding, worst_first
+from streamops.sink import SinkView
 
 Rule = Callable[[CheckpointFacts, Expectations], Iterator[Finding]]
 
 LOG_RULES: tuple[Rule, ...] = (
     file_rules.no_checkpoint,
+    address_rules.temporary_address,
+    address_rules.run_dependent_address,
     file_rules.unreadable_metadata,
     file_rules.missing_metadata,
     file_rules.unreadable_newest_offsets,
@@ -32,38 +48,93 @@ LOG_RULES: tuple[Rule, ...] = (
     shape_rules.odd_batch_names,
     shape_rules.pending_batch,
     shape_rules.holes_in_history,
+    pinned_rules.ignored_confs,
+    address_rules.local_checkpoint,
     shape_rules.leftovers,
 )
 """As a start comes across it: what keeps it from beginning, what it would do in silence, and last what only looks odd."""
 
 
 DEPTH_RULES: tuple[Callable[[CheckpointSnapshot], Iterator[Finding]], ...] = (
+    address_rules.twin_address,
     depth_rules.emptied_logs,
     depth_rules.missing_source_log,
     depth_rules.unreadable_source_log,
     depth_rules.unreachable_source_log,
     depth_rules.unloadable_state,
+    depth_rules.broken_snapshot,
     depth_rules.lost_input,
+    pinned_rules.compact_interval,
 )
 """Asked after the logs, in the order in which a start meets them."""
+
+EDIT_RULES: tuple[Callable[[CheckpointSnapshot, Expectations, Watch], Iterator[Finding]], ...] = (
+    edit_rules.edited_offsets,
+)
+"""Asked before those over time: what an edited entry says is believed by every start."""
+
+TIME_RULES: tuple[Callable[[CheckpointSnapshot, Expectations, Watch], Iterator[Finding]], ...] = (
+    time_rules.stuck_batch,
+    growth_rules.unpurged_logs,
+    growth_rules.large_compact_files,
+    growth_rules.growing_state,
+)
+"""Asked last: none of them keeps a start from working."""
+
+
+INPUT_RULES: tuple[Callable[[InputFacts, Expectations, Watch], Iterator[Finding]], ...] = (
+    input_rules.unseen_input,
+    input_rules.moved_input,
+    input_rules.overwritten_input,
+    input_rules.aged_input,
+    input_rules.waiting_input,
+)
+"""Asked where the input folder was named: what would be read wrongly, what never, and what only waits."""
+
+
+SINK_RULES: tuple[Callable[[CheckpointSnapshot, SinkView], Iterator[Finding]], ...] = (
+    sink_rules.sink_ahead,
+    sink_rules.incomplete_sink_log,
+    sink_rules.sink_behind,
+    sink_rules.unread_sink,
+    sink_rules.missing_sink,
+    sink_rules.unknown_to_sink,
+    sink_rules.sink_has_pending_batch,
+    growth_rules.large_sink_log,
+)
+"""Asked where the sink was looked at: first what a start would lose, then what is lost, then what is not known."""
 
 
 def judge_logs(facts: CheckpointFacts, expected: Expectations) -> tuple[Finding, ...]:
     """Everything that the logs of a checkpoint show, worst first; within one severity in the order of the rules."""
-    return _worst_first(finding for rule in LOG_RULES for finding in rule(facts, expected))
+    return worst_first(finding for rule in LOG_RULES for finding in rule(facts, expected))
 
 
-def judge_checkpoint(snapshot: CheckpointSnapshot, expected: Expectations) -> tuple[Finding, ...]:
-    """Everything that a checkpoint shows, worst first; within one severity in the order of the rules."""
+def judge_checkpoint(
+    snapshot: CheckpointSnapshot, expected: Expectations, watch: Watch | None = None
+) -> tuple[Finding, ...]:
+    """Everything that a checkpoint shows, worst first; within one severity in the order of the rules.
+
+    Without `watch` nothing is said of what takes time to show.
+    """
     in_depth = (finding for rule in DEPTH_RULES for finding in rule(snapshot))
-    return _worst_first((*judge_logs(snapshot.facts, expected), *in_depth))
+    over_time = (
+        (finding for rule in (*EDIT_RULES, *TIME_RULES) for finding in rule(snapshot, expected, watch)) if watch else ()
+    )
+    return worst_first((*judge_logs(snapshot.facts, expected), *in_depth, *over_time))
 
 
-def _worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    return tuple(sorted(findings, key=lambda finding: -finding.severity))
+def judge_input(found: InputFacts, expected: Expectations, watch: Watch) -> tuple[Finding, ...]:
+    """Everything that an input folder shows beside what was read of it, worst first."""
+    return worst_first(finding for rule in INPUT_RULES for finding in rule(found, expected, watch))
+
+
+def judge_sink(snapshot: CheckpointSnapshot, view: SinkView) -> tuple[Finding, ...]:
+    """Everything that a sink shows beside its checkpoint, worst first."""
+    return worst_first(finding for rule in SINK_RULES for finding in rule(snapshot, view))
 
 
 def explanations() -> dict[str, str]:
     """What each rule is about, by the id that its findings carry: the first line of the function's own words."""
-    rules = (*LOG_RULES, *DEPTH_RULES)
+    rules = (*LOG_RULES, *DEPTH_RULES, *EDIT_RULES, *TIME_RULES, *INPUT_RULES, *SINK_RULES)
     return {rule.__name__.replace("_", "-"): (rule.__doc__ or "").strip().partition("\n")[0] for rule in rules}

@@ -1,0 +1,169 @@
+"""The input folder of a file source beside what the source's log says was read of it.
+
+Spark classes: FileStreamSource, FileStreamSourceLog, InMemoryFileIndex; 3.5 to 4.3. The log knows files by their full address
+only, so a file of the same name with another content is an old acquaintance, and one in another place is new.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from urllib.parse import unquote
+
+from streamops.checkpoint.inspect import CheckpointSnapshot
+from streamops.checkpoint.source_entries import SourceKind
+from streamops.checkpoint.source_log import SourceLogFacts, read_source_log
+from streamops.errors import SettingsError, StorageError
+from streamops.storage import FileDetail, ReadableStorage, canonical_address, is_inside, join, parent
+
+MAX_FOLDERS = 200
+MAX_FILES = 10_000
+
+_PATTERN = re.compile(r"[*?\[{]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedFile:
+    """A file that a batch took."""
+
+    address: str
+    """Canonical, so that two spellings of one place are one."""
+    modified_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputFile:
+    """A file that lies in the folder."""
+
+    address: str
+    modified_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputFacts:
+    """One input folder and the log of the source that reads it."""
+
+    address: str
+    """Without the part that is a pattern."""
+    problem: str = ""
+    """Why the folder could not be listed."""
+    source: str = ""
+    """`sources/0`; empty where no source of the checkpoint reads files."""
+    files: tuple[InputFile, ...] = ()
+    recorded: tuple[RecordedFile, ...] = ()
+    is_whole: bool = True
+    """Whether all files in the folder and all entries of the log are here: only then a file can be told unread."""
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether nothing that was ever read lies here."""
+        return bool(self.recorded) and not any(is_inside(file.address, self.address) for file in self.recorded)
+
+    @property
+    def unread(self) -> tuple[InputFile, ...]:
+        """Files that no batch has taken; none where that can't be told."""
+        known = {file.address for file in self.recorded}
+        return tuple(file for file in self.files if file.address not in known) if self.is_whole else ()
+
+
+def read_input(storage: ReadableStorage, checkpoint: str, snapshot: CheckpointSnapshot, *, address: str) -> InputFacts:
+    """Compare a canonical input address with the sources' logs. Whatever can't be asked is told in `problem`."""
+    folder, has_pattern = _without_pattern(address)
+    source, recorded, is_log_whole = _recorded(storage, checkpoint, snapshot, folder)
+    try:
+        files, is_all = _files_below(storage, folder)
+        problem = "" if files or _is_there(storage, folder) else "there is no such folder"
+    except StorageError as error:
+        files, is_all, problem = (), False, str(error)
+    return InputFacts(
+        address=folder,
+        problem=problem,
+        source=source,
+        files=files,
+        recorded=recorded,
+        is_whole=is_all and is_log_whole and not has_pattern,
+    )
+
+
+def _without_pattern(address: str) -> tuple[str, bool]:
+    """`/in/2026-*/x` is `/in`: what a pattern may stand for is not followed."""
+    head, separator, path = address.partition("://")
+    parts = path.split("/")
+    plain = next((index for index, part in enumerate(parts) if _PATTERN.search(part)), len(parts))
+    return head + separator + "/".join(parts[:plain]), plain < len(parts)
+
+
+def _recorded(
+    storage: ReadableStorage, checkpoint: str, snapshot: CheckpointSnapshot, folder: str
+) -> tuple[str, tuple[RecordedFile, ...], bool]:
+    """Of several sources that read files the one that has read most in this folder."""
+    candidates = [
+        _history(storage, checkpoint, source)
+        for source in snapshot.sources.sources
+        if source.kind is SourceKind.FILE and not source.unreachable
+    ]
+    return max(
+        candidates,
+        key=lambda found: sum(is_inside(file.address, folder) for file in found[1]),
+        default=("", (), False),
+    )
+
+
+def _history(
+    storage: ReadableStorage, checkpoint: str, source: SourceLogFacts
+) -> tuple[str, tuple[RecordedFile, ...], bool]:
+    found = read_source_log(storage, checkpoint, source.folder, log_ids=range(source.log.latest + 1))
+    is_whole = not (found.unread or found.broken or found.unreachable or found.absent)
+    recorded = tuple(
+        RecordedFile(address=_canonical(file.path), modified_at=_moment(file.modified_ms)) for file in found.files
+    )
+    return f"sources/{source.folder}", recorded, is_whole and found.files_total == len(found.files)
+
+
+def _canonical(path: str) -> str:
+    """The address behind a URI with escapes; the text itself where it is none that we know."""
+    place = unquote(path)
+    return join(_canonical_folder(parent(place)), place.rpartition("/")[2])
+
+
+@lru_cache(maxsize=1024)
+def _canonical_folder(folder: str) -> str:
+    try:
+        return canonical_address(folder)
+    except (SettingsError, ValueError):
+        return folder
+
+
+def _moment(milliseconds: int) -> datetime:
+    """Far beyond what a calendar holds is as good as its end, or its beginning."""
+    try:
+        return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return (datetime.max if milliseconds > 0 else datetime.min).replace(tzinfo=UTC)
+
+
+def _files_below(storage: ReadableStorage, folder: str) -> tuple[tuple[InputFile, ...], bool]:
+    """The files that Spark would see, and whether these are all: below the folder itself only partitions are followed."""
+    files: list[InputFile] = []
+    waiting = [folder]
+    for _ in range(MAX_FOLDERS):
+        if not waiting or len(files) > MAX_FILES:
+            break
+        place = waiting.pop()
+        details = storage.details(place)
+        files += _visible(details, place)
+        names = {detail.name for detail in details}
+        waiting += [join(place, name) for name in storage.list(place) if name not in names and "=" in name]
+    return tuple(files[:MAX_FILES]), not waiting and len(files) <= MAX_FILES
+
+
+def _visible(details: tuple[FileDetail, ...], place: str) -> Iterator[InputFile]:
+    """Without those that Spark takes for hidden: `.x`, `_x`, and copies that are under way."""
+    for detail in details:
+        if not detail.name.startswith((".", "_")) and not detail.name.endswith("._COPYING_"):
+            yield InputFile(address=join(place, detail.name), modified_at=detail.modified_at)
+
+
+def _is_there(storage: ReadableStorage, folder: str) -> bool:
+    return bool(storage.list(folder)) or folder.rpartition("/")[2] in storage.list(parent(folder))

@@ -1,0 +1,88 @@
+"""Whether the RocksDB snapshots that a start loads are whole: each file in their manifests is there, with its size.
+
+Spark classes: RocksDBFileManager, RocksDBCheckpointMetadata; 3.5 to 4.3. Told from sizes, without RocksDB: what is inside an
+SST file of the right size is not looked at.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streamops.checkpoint.state_metadata import ManifestFile, parse_snapshot_zip
+from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError
+from streamops.storage import ReadableStorage, join, parent
+
+MAX_SNAPSHOTS = 20
+"""Snapshots that are opened: of more stores the first ones stand for all."""
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenSnapshot:
+    """A snapshot that its store can't be loaded from."""
+
+    file: str
+    """Relative to the checkpoint: `state/0/1/7.zip`."""
+    reason: str
+    lacks_files: bool = False
+    """Whether files are missing; otherwise the snapshot itself is cut, or a file has another size."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotFacts:
+    """The snapshots of one checkpoint that were opened."""
+
+    checked: int = 0
+    total: int = 0
+    """Stores that a start loads from a snapshot."""
+    broken: tuple[BrokenSnapshot, ...] = ()
+
+
+def read_snapshots(storage: ReadableStorage, checkpoint: str, files: Sequence[str]) -> SnapshotFacts:
+    """Open the snapshots at these places below a checkpoint. Raises StorageError when a place can't be asked.
+
+    A snapshot that was cleaned up meanwhile is no longer the one that a start loads, and nothing is said of it.
+    """
+    found = [_judged(storage, checkpoint, file) for file in files[:MAX_SNAPSHOTS]]
+    return SnapshotFacts(
+        checked=len(found), total=len(files), broken=tuple(broken for broken in found if broken is not None)
+    )
+
+
+def _judged(storage: ReadableStorage, checkpoint: str, file: str) -> BrokenSnapshot | None:
+    address = join(checkpoint, file)
+    try:
+        manifest = parse_snapshot_zip(storage.read(address), address=file)
+    except (ObjectNotFoundError, ObjectTooLargeError):
+        return None
+    except CheckpointError as error:
+        return BrokenSnapshot(file=file, reason=str(error))
+    folder = parent(address)
+    wrong = [
+        *_wrong(storage, folder, "SSTs", manifest.ssts),
+        *_wrong(storage, folder, "logs", manifest.logs),
+    ]
+    # The maintenance deletes a snapshot before the files that it alone refers to.
+    if not wrong or address.rpartition("/")[2] not in storage.list(folder):
+        return None
+    shown = ", ".join(text for text, _ in wrong[:SHOWN])
+    return BrokenSnapshot(
+        file=file,
+        reason=f"{shown}{' …' if len(wrong) > SHOWN else ''}",
+        lacks_files=any(is_missing for _, is_missing in wrong),
+    )
+
+
+def _wrong(storage: ReadableStorage, folder: str, name: str, files: Sequence[ManifestFile]) -> list[tuple[str, bool]]:
+    """What is wrong with the files of a manifest, and whether they are missing."""
+    if not files:
+        return []
+    sizes = {
+        detail.name: detail.size for detail in storage.details(join(folder, name), only=[file.name for file in files])
+    }
+    wrong = []
+    for file in files:
+        if file.name not in sizes:
+            wrong.append((f"{name}/{file.name} is missing", True))
+        elif sizes[file.name] != file.size:
+            wrong.append((f"{name}/{file.name} has {sizes[file.name]} bytes, the manifest says {file.size}", False))
+    return wrong

@@ -1,0 +1,75 @@
+"""`streamops check --sink`: where to look for the sink, and how it is told."""
+
+import os
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from streamops.errors import MissingLibraryError
+from streamops.sink import DeltaSink, FileSink, Sink, UnreadSink
+from streamops.storage.address import canonical_address
+from streamops.storage.kinds import storage_for
+from streamops.supervisor.sink_look import SinkPlace
+
+SinkPath = Annotated[
+    str,
+    typer.Option(
+        "--sink",
+        metavar="PATH",
+        help="The Delta table or the file sink's folder that the query writes to: compared with the checkpoint.",
+        show_default=False,
+    ),
+]
+Applications = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--txn-app-id",
+        metavar="ID",
+        help="`txnAppId` of a foreachBatch that writes to the sink, if it is not the query's id; may be repeated.",
+        show_default=False,
+    ),
+]
+
+
+def sink_place(path: str, applications: Sequence[str] | None) -> SinkPlace | None:
+    """Where to look; None where no sink was named."""
+    if not path:
+        return None
+    address = canonical_address(path, base=os.getcwd())
+    return SinkPlace(storage=storage_for(address), address=address, applications=tuple(applications or ()))
+
+
+def refuse_without_library(sink: Sink | None) -> None:
+    """MissingLibraryError where the sink was asked for and this installation can't read it."""
+    if isinstance(sink, UnreadSink) and sink.lacks_library:
+        raise MissingLibraryError(sink.reason)
+
+
+def sink_line(sink: Sink) -> str:
+    """Where the sink stands, in one line."""
+    address = sink.address if sink.address.isprintable() else repr(sink.address)
+    return f"sink {address}: {_told(sink)}"
+
+
+def sink_fields(sink: Sink | None) -> dict[str, object] | None:
+    """The sink as JSON has it; None where nobody asked for it."""
+    if sink is None:
+        return None
+    kind = {DeltaSink: "delta", FileSink: "files"}.get(type(sink), "unknown")
+    fields: dict[str, object] = {"address": sink.address, "kind": kind}
+    if isinstance(sink, DeltaSink | FileSink):
+        fields |= {"newest_batch": sink.newest_batch, "recognises_batches": sink.recognises_batches}
+    if isinstance(sink, DeltaSink):
+        fields |= {"table_id": sink.table.table_id, "table_version": sink.table.version}
+    return fields
+
+
+def _told(sink: Sink) -> str:
+    if isinstance(sink, DeltaSink):
+        newest = sink.newest_batch
+        has = "nothing known of this query" if newest is None else f"batch {newest} of this query"
+        return f"Delta table, version {sink.table.version}, {has}"
+    if isinstance(sink, FileSink):
+        return f"file sink, {'no batch' if sink.log.is_empty else f'batch {sink.newest_batch}'}"
+    return "not read" if isinstance(sink, UnreadSink) else "not found"

@@ -1,0 +1,46 @@
+"""How much of a Delta log a reader of the table takes in: the newest checkpoint, and each commit after it.
+
+Names as the Delta protocol has them: `…07.json` for a commit, `…05.checkpoint.parquet`, its parts
+`…05.checkpoint.0000000001.0000000002.parquet`, or `…05.checkpoint.<uuid>.json` with files in `_sidecars`.
+"""
+
+import re
+from dataclasses import dataclass
+
+from streamops.errors import ObjectNotFoundError
+from streamops.storage import ReadableStorage, join
+
+DELTA_LOG = "_delta_log"
+
+_COMMIT = re.compile(r"(\d{20})\.json", re.ASCII)
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.(?:\d{10}\.\d{10}\.)?(?:[0-9a-f-]{36}\.)?(?:parquet|json)", re.ASCII)
+_SIDECARS = "_sidecars"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSize:
+    """What it takes to read the table as it stands."""
+
+    files: int
+    size: int
+    """Bytes."""
+
+
+def log_size(storage: ReadableStorage, table: str) -> LogSize:
+    """The part of a table's log that its newest version is read from.
+
+    Raises ObjectNotFoundError where no table lies there, StorageError where the place can't be asked.
+    """
+    folder = join(table, DELTA_LOG)
+    names = storage.list(folder)
+    commits = {name: int(match[1]) for name in names if (match := _COMMIT.fullmatch(name))}
+    checkpoints = {name: int(match[1]) for name in names if (match := _CHECKPOINT.fullmatch(name))}
+    if not commits and not checkpoints:
+        raise ObjectNotFoundError(f"{table}: no Delta table, {DELTA_LOG} has no version")
+    newest = max(checkpoints.values(), default=-1)
+    needed = [name for name, version in checkpoints.items() if version == newest]
+    needed += [name for name, version in commits.items() if version > newest]
+    details = storage.details(folder, only=needed)
+    if _SIDECARS in names and newest >= 0:
+        details += storage.details(join(folder, _SIDECARS))
+    return LogSize(files=len(details), size=sum(detail.size for detail in details))

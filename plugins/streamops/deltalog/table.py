@@ -1,0 +1,122 @@
+"""A Delta table at an address, over the `deltalake` library (extra `delta`), which is imported when a table is read."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamops.deltalog.log_size import log_size
+from streamops.errors import DeltaLogError, MissingLibraryError, ObjectNotFoundError
+from streamops.storage import ReadableStorage
+from streamops.storage.address import local_path
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+MAX_LOG_BYTES = 64 * 1024 * 1024
+"""Of the log that a table is read from. A table of 1 200 000 files takes about as much; its load takes seconds."""
+MAX_LOG_FILES = 10_000
+"""Commits since the newest checkpoint: Delta writes one every 10 or every 100."""
+RECENT_COMMITS = 50
+MAX_APPLICATIONS = 20
+
+_STREAMING_UPDATE = "STREAMING UPDATE"
+_REASON_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryWrites:
+    """What Delta's own streaming sink wrote for one query, as far as the newest commits tell."""
+
+    query_id: str
+    """As the commit has it: escape it before you show it."""
+    newest_batch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaTableFacts:
+    """A table as it stood at one moment."""
+
+    address: str
+    table_id: str
+    """As the log has it: escape it before you show it."""
+    version: int
+    transactions: tuple[tuple[str, int], ...] = ()
+    """Application id and newest transaction version, of the applications that were asked for and have one.
+
+    Delta's own streaming sink takes the query's id and the batch; a foreachBatch with `txnAppId` what its author chose. The
+    table forgets a transaction after `delta.setTransactionRetentionDuration`, where that is set.
+    """
+    recent_writers: tuple[QueryWrites, ...] = ()
+    """Queries that Delta's own sink wrote for in the last RECENT_COMMITS commits, the latest writer first."""
+
+    def transaction(self, application: str) -> int | None:
+        """The newest transaction version of an application; None where the table has none."""
+        return dict(self.transactions).get(application)
+
+    def writes_of(self, query_id: str) -> QueryWrites | None:
+        """What Delta's own sink wrote for a query lately; None where it wrote nothing."""
+        return next((writes for writes in self.recent_writers if writes.query_id == query_id), None)
+
+
+def read_delta_table(storage: ReadableStorage, address: str, *, applications: Iterable[str] = ()) -> DeltaTableFacts:
+    """The table at a canonical address, with the transactions of at most MAX_APPLICATIONS applications.
+
+    Raises ObjectNotFoundError where no table lies there, StorageError where the place can't be asked, DeltaLogError for a log
+    that can't be read or is larger than MAX_LOG_BYTES, MissingLibraryError without the extra `delta`.
+    """
+    size = log_size(storage, address)
+    if size.size > MAX_LOG_BYTES or size.files > MAX_LOG_FILES:
+        raise DeltaLogError(
+            f"{address}: its log takes {size.size} bytes in {size.files} files, more than is read here ({MAX_LOG_BYTES}"
+            f" bytes, {MAX_LOG_FILES} files)"
+        )
+    table = _opened(address)
+    try:
+        asked = list(dict.fromkeys(applications))[:MAX_APPLICATIONS]
+        found = [(application, table.transaction_version(application)) for application in asked]
+        return DeltaTableFacts(
+            address=address,
+            table_id=str(table.metadata().id),
+            version=table.version(),
+            transactions=tuple((application, version) for application, version in found if version is not None),
+            recent_writers=_recent_writers(table.history(RECENT_COMMITS)),
+        )
+    except Exception as error:
+        raise _unreadable(address, error) from error
+
+
+def _opened(address: str) -> "DeltaTable":
+    try:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import TableNotFoundError
+    except ImportError as error:
+        raise MissingLibraryError(
+            f"{address} is a Delta table: reading it needs the extra `delta`, pip install 'streamops[delta]'"
+        ) from error
+    try:
+        return DeltaTable(local_path(address) or address)
+    except TableNotFoundError as error:
+        raise ObjectNotFoundError(f"{address}: no Delta table") from error
+    # The library raises its own errors, OSError and ValueError alike; of hostile files it says more than a line.
+    except Exception as error:
+        raise _unreadable(address, error) from error
+
+
+def _unreadable(address: str, error: Exception) -> DeltaLogError:
+    """In one short, printable line: the library adds stack traces, colours and pieces of the file."""
+    first = str(error).strip().partition("\n")[0][:_REASON_LENGTH]
+    reason = "".join(letter if letter.isprintable() else "?" for letter in first)
+    return DeltaLogError(f"{address}: the Delta log can't be read: {reason or type(error).__name__}")
+
+
+def _recent_writers(history: Iterable[dict[str, object]]) -> tuple[QueryWrites, ...]:
+    """Each query once, with the highest batch; `operationParameters` hold texts, whoever wrote them."""
+    found: dict[str, int] = {}
+    for commit in history:
+        parameters = commit.get("operationParameters")
+        if commit.get("operation") != _STREAMING_UPDATE or not isinstance(parameters, dict):
+            continue
+        query_id, batch = parameters.get("queryId"), str(parameters.get("epochId"))
+        if isinstance(query_id, str) and batch.isascii() and batch.isdecimal() and len(batch) < 19:
+            found[query_id] = max(int(batch), found.get(query_id, -1))
+    return tuple(QueryWrites(query_id=query_id, newest_batch=batch) for query_id, batch in found.items())

@@ -1,0 +1,53 @@
+"""Rules about time: what goes on for too long. Quiet where too little is known of the past; an idle query is well."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from streamops.checkpoint.inspect import CheckpointSnapshot
+from streamops.checkpoint.layout import OFFSETS
+from streamops.health.checkpoint.expectations import Expectations
+from streamops.health.checkpoint.watch import Watch
+from streamops.health.pace import in_words
+from streamops.health.verdict import Finding, Severity
+
+SAME_LOOKS = 3
+"""Checks in a row that must have seen the same pending batch: one or two may have met it by chance."""
+
+
+def stuck_batch(snapshot: CheckpointSnapshot, expected: Expectations, watch: Watch) -> Iterator[Finding]:
+    """A batch is planned and not committed for far longer than batches of this query take (SPARK-28367, SPARK-32032).
+
+    A driver must be at work, or several checks must have seen the same batch: a query that was stopped has a pending batch
+    for as long as nobody starts it, and that is well. Where a batch was planned by an earlier driver, the time counts from
+    the claim of this one.
+    """
+    facts = snapshot.facts
+    if not facts.has_pending_batch or watch.has_driver is False:
+        return
+    waited, window = _waited(snapshot, watch), watch.window
+    if waited is None or waited < window.report:
+        return
+    batch = facts.last_offset
+    yield Finding(
+        rule="stuck-batch",
+        severity=Severity.WARNING,
+        file=f"{OFFSETS}/{batch}",
+        evidence=f"batch {batch} has no commit for {in_words(waited)}; {window.basis}",
+        meaning="the batch hangs, in the sink or in a task, or it is far larger than those before"
+        if watch.has_driver
+        else "the batch hangs, or no query runs here any more",
+        repair="look at the driver's log and its running tasks; a restart runs the batch again with exactly its range",
+        not_when="while its tasks get on: a restart begins the batch anew",
+    )
+
+
+def _waited(snapshot: CheckpointSnapshot, watch: Watch) -> timedelta | None:
+    """How long the pending batch has been seen, or has been planned under the driver that lives; None for too little."""
+    known = []
+    same = watch.same_since(snapshot.facts)
+    if len(same) >= SAME_LOOKS:
+        known.append(watch.now - same[0].at)
+    planned_at = snapshot.facts.newest.planned_at if snapshot.facts.newest else None
+    if watch.has_driver and planned_at:
+        known.append(watch.now - max(planned_at, watch.driver_since or planned_at))
+    return max(known, default=None)

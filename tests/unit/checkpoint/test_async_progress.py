@@ -1,0 +1,66 @@
+"""Logs with the holes that async progress tracking leaves, SPARK-39591: a start goes on from the next lower entry.
+
+Seen on real Spark, see the recordings `async-*` and `kafka-async-killed`.
+"""
+
+from streamops.checkpoint.inspect import inspect_checkpoint
+from streamops.restart import Safety
+from streamops.restart.plan import plan_in_depth
+from streamops.restart.predict import SourceRange
+from streamops.storage import join
+from support.base_checkpoint import ADDRESS, INPUT, files, stored
+
+IN_FLIGHT = files(offsets_1=None, offsets_3=None, commits_1=None, commits_3=None, commits_4=None)
+"""Offsets 0, 2 and 4, commits 0 and 2."""
+
+
+def planned(found, storage=None):
+    snapshot = inspect_checkpoint(storage or stored(found), ADDRESS)
+    return plan_in_depth(snapshot, known=None, tracks_progress_async=True)
+
+
+def test_the_entry_below_the_newest_is_the_next_lower_one():
+    facts = inspect_checkpoint(stored(IN_FLIGHT), ADDRESS).facts
+
+    assert (facts.previous_batch, facts.previous.batch, facts.has_previous_offset) == (2, 2, False)
+
+
+def test_the_batch_in_flight_runs_again_from_there():
+    plan = planned(IN_FLIGHT)
+
+    assert (plan.safety, plan.reruns) == (Safety.SAFE_IF_IDEMPOTENT, (4,))
+    assert plan.ranges == (SourceRange(start='{"logOffset":2}', end='{"logOffset":4}'),)
+
+
+def test_input_that_was_read_and_cleaned_up_before_is_not_missed():
+    storage = stored(IN_FLIGHT)
+    for batch in (0, 1, 2):
+        storage.delete(join(INPUT, f"{batch}.json"))
+
+    assert inspect_checkpoint(storage, ADDRESS).lost_inputs == ()
+
+
+def test_input_between_the_two_entries_is_missed():
+    storage = stored(IN_FLIGHT)
+    storage.delete(join(INPUT, "3.json"))
+
+    assert inspect_checkpoint(storage, ADDRESS).lost_inputs == (f"{INPUT}/3.json",)
+
+
+def test_a_start_fails_where_that_entry_can_not_be_read():
+    plan = planned(IN_FLIGHT | {"offsets/2": b""})
+
+    assert (plan.safety, plan.expected_error) == (Safety.FUTILE, "Incomplete log file")
+    assert plan.summary.startswith("offsets/2 can't be read")
+
+
+def test_a_hole_below_the_newest_entry_alone_is_no_sign_of_async_tracking():
+    """Nothing but the newest file of input is asked for then: where its batch began is lost."""
+    storage = stored(files(offsets_3=None, commits_4=None))
+    storage.delete(join(INPUT, "0.json"))
+    storage.delete(join(INPUT, "4.json"))
+
+    snapshot = inspect_checkpoint(storage, ADDRESS)
+
+    assert (snapshot.facts.previous_batch, snapshot.facts.previous) == (3, None)
+    assert snapshot.lost_inputs == (f"{INPUT}/4.json",)

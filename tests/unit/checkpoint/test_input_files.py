@@ -1,0 +1,150 @@
+"""An input folder beside the log of the source that reads it."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from streamops.checkpoint import input_files
+from streamops.checkpoint.input_files import read_input
+from streamops.checkpoint.inspect import inspect_checkpoint
+from streamops.storage import join
+from streamops.storage.memory import MemoryStorage
+from support.base_checkpoint import ADDRESS, files
+from support.storage import SwitchableStorage
+
+IN = "file:///in"
+AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+def log_entry(log_id, *paths):
+    """What batch `log_id` read, as Spark writes it."""
+    stamp = int(AT.timestamp() * 1000)
+    lines = [json.dumps({"path": path, "timestamp": stamp, "batchId": log_id}) for path in paths]
+    return "\n".join(("v1", *lines)).encode()
+
+
+def placed(inputs=(), *, logs=None):
+    """A checkpoint whose source took one file a batch, and files in the input folder."""
+    logs = logs or {f"0/{batch}": log_entry(batch, f"{IN}/{batch}.json") for batch in range(5)}
+    found = {name: content for name, content in files().items() if not name.startswith("sources/")}
+    found |= {f"sources/{name}": content for name, content in logs.items()}
+    storage = MemoryStorage(now=lambda: AT)
+    for name, content in found.items():
+        storage.write(join(ADDRESS, name), content)
+    for name in inputs:
+        storage.write(f"{IN}/{name}", b"{}")
+    return storage
+
+
+def compared(storage, address=IN):
+    return read_input(storage, ADDRESS, inspect_checkpoint(storage, ADDRESS), address=address)
+
+
+def names(found):
+    return [file.address.removeprefix(f"{IN}/") for file in found]
+
+
+def test_files_that_no_batch_has_taken_are_unread():
+    found = compared(placed(["3.json", "4.json", "5.json", "6.json"]))
+
+    assert names(found.unread) == ["5.json", "6.json"]
+    assert (found.source, found.problem, found.is_whole) == ("sources/0", "", True)
+    assert names(found.recorded) == ["0.json", "1.json", "2.json", "3.json", "4.json"]
+    assert found.recorded[0].modified_at == AT
+
+
+def test_hidden_files_and_copies_under_way_are_not_input():
+    assert names(compared(placed(["_SUCCESS", ".5.json.crc", "5.json._COPYING_", "5.json"])).unread) == ["5.json"]
+
+
+def test_partitions_are_followed_and_other_folders_are_not():
+    found = compared(placed(["day=1/a.json", "day=1/hour=2/b.json", "archive/c.json"]))
+
+    assert sorted(names(found.files)) == ["day=1/a.json", "day=1/hour=2/b.json"]
+
+
+def test_what_the_log_escapes_is_the_same_file():
+    storage = placed(["a b%.json"], logs={f"0/{n}": log_entry(n, f"{IN}/a%20b%25.json") for n in range(5)})
+
+    assert compared(storage).unread == ()
+
+
+def test_another_spelling_of_the_same_place_is_the_same_file(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    storage = placed(logs={f"0/{n}": log_entry(n, f"file:{tmp_path}/link/a.json") for n in range(5)})
+    storage.write(f"file://{tmp_path}/real/a.json", b"{}")
+
+    found = compared(storage, f"file://{tmp_path}/real")
+
+    assert (len(found.files), found.unread) == (1, ())
+
+
+def test_entries_behind_a_compact_file_and_in_it_are_both_known():
+    logs = {
+        "0/9.compact": log_entry(9, *(f"{IN}/{n}.json" for n in range(10))),
+        "0/10": log_entry(10, f"{IN}/10.json"),
+    }
+
+    found = compared(placed([f"{n}.json" for n in range(12)], logs=logs))
+
+    assert names(found.unread) == ["11.json"]
+
+
+def test_of_several_sources_the_one_that_reads_here_is_compared():
+    logs = {f"0/{n}": log_entry(n, f"file:///other/{n}.json") for n in range(5)}
+    logs |= {f"1/{n}": log_entry(n, f"{IN}/{n}.json") for n in range(5)}
+
+    found = compared(placed(["4.json"], logs=logs))
+
+    assert (found.source, found.unread) == ("sources/1", ())
+
+
+@pytest.mark.parametrize(
+    "logs",
+    [
+        pytest.param({"0/0": b"v1\n7"}, id="a rate source"),
+        pytest.param({"0/3": b"v1\n{"}, id="an entry that is cut"),
+        pytest.param({"0/4": log_entry(4, f"{IN}/4.json"), "0/2": log_entry(2, f"{IN}/2.json")}, id="a hole"),
+    ],
+)
+def test_nothing_is_called_unread_where_the_log_does_not_tell_all(logs):
+    found = compared(placed(["9.json"], logs=logs))
+
+    assert (found.is_whole, found.unread) == (False, ())
+
+
+def test_nothing_is_called_unread_where_a_pattern_decides_what_is_read():
+    found = compared(placed(["4.json", "9.csv"]), f"{IN}/*.json")
+
+    assert (found.address, found.is_whole, found.unread) == (IN, False, ())
+
+
+@pytest.mark.parametrize("limit", ["MAX_FILES", "MAX_FOLDERS"])
+def test_a_folder_that_is_too_large_is_not_judged_by_a_part_of_it(limit, monkeypatch):
+    monkeypatch.setattr(input_files, limit, 3)
+
+    found = compared(placed([f"day={n}/{n}.json" for n in range(9)]))
+
+    assert (found.is_whole, found.unread) == (False, ())
+    assert len(found.files) <= 3
+
+
+def test_a_folder_that_is_not_there_and_one_that_does_not_answer_are_told():
+    storage = SwitchableStorage(placed())
+    gone = compared(storage)
+    storage.unreachable = IN
+
+    assert gone.problem == "there is no such folder"
+    assert compared(storage).problem == f"{IN} can't be reached"
+
+
+def test_times_beyond_the_calendar_are_its_ends():
+    line = '{{"path":"file:///in/{0}.json","timestamp":{1},"batchId":{0}}}'
+    logs = {f"0/{n}": ("v1\n" + line.format(n, stamp)).encode() for n, stamp in enumerate((10**18, -(10**18)))}
+
+    found = compared(placed(logs=logs))
+
+    assert [file.modified_at.year for file in found.recorded] == [9999, 1]
+    assert found.recorded[0].modified_at - AT > timedelta(0)

@@ -1,0 +1,122 @@
+"""What is told of the input folder of a file source, and what stays quiet."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from streamops.checkpoint.batch_times import BatchTimes
+from streamops.checkpoint.input_files import InputFacts, InputFile, RecordedFile
+from streamops.health.checkpoint import Expectations
+from streamops.health.checkpoint.judge import INPUT_RULES, explanations, judge_input
+from streamops.health.checkpoint.watch import Watch
+from streamops.health.verdict import Severity
+
+NOTE, WARNING, UNKNOWN, CRITICAL = Severity.NOTE, Severity.WARNING, Severity.UNKNOWN, Severity.CRITICAL
+NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+def there(name, age=HOUR, folder="file:///in"):
+    return InputFile(address=f"{folder}/{name}", modified_at=NOW - age)
+
+
+def read(name, age=HOUR, folder="file:///in"):
+    return RecordedFile(address=f"{folder}/{name}", modified_at=NOW - age)
+
+
+def facts(files=(), recorded=(), **changes):
+    return InputFacts(address="file:///in", source="sources/0", files=tuple(files), recorded=tuple(recorded), **changes)
+
+
+def said(found, *, max_file_age=7 * DAY):
+    expected = Expectations(offset_formats=("v1",), commit_formats=("v1",), max_file_age=max_file_age)
+    watch = Watch(now=NOW, times=BatchTimes(committed_at=NOW - 3 * HOUR))
+    return judge_input(found, expected, watch)
+
+
+LOUD = {
+    "the folder does not answer": (facts(problem="no answer", is_whole=False), ("unseen-input", UNKNOWN)),
+    "B26: all that was read lies elsewhere": (
+        facts([there("a")], [read("a", folder="file:///old")]),
+        ("moved-input", CRITICAL),
+    ),
+    "B26: a folder whose name only begins alike": (
+        facts([there("a")], [read("a", folder="file:///in2")]),
+        ("moved-input", CRITICAL),
+    ),
+    "B24: a file is younger than when it was read": (
+        facts([there("a", HOUR)], [read("a", 2 * HOUR)]),
+        ("overwritten-input", WARNING),
+    ),
+    "B23: a file of eight days ago came after one of today": (
+        facts([there("a", 8 * DAY)], [read("b", HOUR)]),
+        ("aged-input", WARNING),
+    ),
+    "a file waits": (facts([there("a"), there("b")], [read("a")]), ("waiting-input", NOTE)),
+    "nothing was read yet, and a file of last year waits": (facts([there("a", 365 * DAY)]), ("waiting-input", NOTE)),
+}
+QUIET = {
+    "all is read": facts([there("a")], [read("a")]),
+    "B83: nothing is there, and nothing was": facts(),
+    "all that was read was cleaned up since": facts([], [read("a")]),
+    "another folder besides is read too": facts([there("a")], [read("a"), read("z", folder="file:///old")]),
+    "the time differs by less than some file systems keep": facts(
+        [there("a", HOUR)], [read("a", HOUR + timedelta(milliseconds=900))]
+    ),
+    "a file is older than when it was read: put back from a copy": facts([there("a", 2 * HOUR)], [read("a", HOUR)]),
+    "what is unread can't be told": facts([there("a"), there("b", 8 * DAY)], [read("c")], is_whole=False),
+}
+
+
+@pytest.mark.parametrize("because", LOUD)
+def test_what_is_wrong_with_the_input_is_told_and_nothing_else(because):
+    found, expected = LOUD[because]
+
+    (finding,) = said(found)
+
+    assert (finding.rule, finding.severity) == expected
+    assert finding.file == "sources/0"
+    assert finding.evidence
+    assert finding.meaning
+    assert finding.repair or finding.severity is NOTE
+
+
+@pytest.mark.parametrize("because", QUIET)
+def test_what_is_well_stays_quiet(because):
+    assert said(QUIET[because]) == ()
+
+
+def test_the_limit_of_age_is_the_declared_one():
+    found = facts([there("a", 8 * DAY)], [read("b", HOUR)])
+
+    assert [finding.rule for finding in said(found, max_file_age=30 * DAY)] == ["waiting-input"]
+    assert [finding.rule for finding in said(found, max_file_age=timedelta.max)] == ["waiting-input"]
+
+
+def test_the_limit_of_age_counts_from_the_youngest_that_was_read_and_not_from_now():
+    """SPARK-19813: a query that stood still for months still reads what came next."""
+    assert [finding.rule for finding in said(facts([there("a", 60 * DAY)], [read("b", 61 * DAY)]))] == ["waiting-input"]
+
+
+def test_how_long_files_have_waited_is_told_beside_the_age_of_the_last_commit():
+    (finding,) = said(facts([there("a", 2 * HOUR), there("b", 5 * HOUR)], [read("c")]))
+
+    assert finding.evidence == "2 files are not read yet, the oldest has waited for 5.0 h; the last commit is 3.0 h old"
+
+
+def test_names_of_files_are_shown_escaped_and_five_at_most():
+    files = [there(f"\x1b[2J{n}", HOUR) for n in range(9)]
+    recorded = [read(f"\x1b[2J{n}", 2 * HOUR) for n in range(9)]
+
+    (finding,) = said(facts(files, recorded))
+
+    assert finding.evidence.isprintable()
+    assert finding.evidence.count("\\x1b") == 5
+    assert finding.evidence.startswith("9 files")
+
+
+def test_each_rule_speaks_in_some_row_and_can_be_explained():
+    spoken = {finding.rule for found, _ in LOUD.values() for finding in said(found)}
+
+    assert spoken == {rule.__name__.replace("_", "-") for rule in INPUT_RULES}
+    assert spoken <= set(explanations())
