@@ -1,91 +1,17 @@
-"""A real broker for the tests of this folder, and what is done to it."""
+"""A real broker for the tests of this folder."""
 
-import os
-import signal
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
-from confluent_kafka import KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewPartitions, NewTopic
 
+from support.cluster import Cluster
 from support.provoke.broker import Broker
-
-LIMIT_SECONDS = 60
-
-
-class Cluster:
-    """The broker with a client of its own, independent of what is tested."""
-
-    def __init__(self, broker: Broker) -> None:
-        self.bootstrap = broker.bootstrap()
-        self._broker = broker
-        self._admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-
-    def create(self, topic: str, *, partitions: int = 1, **config: str) -> None:
-        settings = {name.replace("_", "."): value for name, value in config.items()}
-        new = NewTopic(topic, num_partitions=partitions, replication_factor=1, config=settings)
-        self._eventually(lambda: self._admin.create_topics([new])[topic].result(timeout=30))
-        for number in range(partitions):
-            self._eventually(lambda number=number: self.produce(topic, 0, partition=number))
-
-    def delete(self, topic: str) -> None:
-        self._admin.delete_topics([topic])[topic].result(timeout=30)
-
-    def add_partitions(self, topic: str, total: int) -> None:
-        self._admin.create_partitions([NewPartitions(topic, total)])[topic].result(timeout=30)
-
-    def delete_records(self, topic: str, *, before: int, partition: int = 0) -> None:
-        places = [TopicPartition(topic, partition, before)]
-        self._eventually(lambda: [answer.result(timeout=30) for answer in self._admin.delete_records(places).values()])
-
-    def produce(self, topic: str, count: int, *, partition: int = 0, at_ms: int = 0) -> None:
-        """Records, all with one stamp where one is given."""
-        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, "linger.ms": 0})
-        failures: list[object] = []
-        for number in range(count):
-            producer.produce(
-                topic,
-                str(number).encode(),
-                key=str(number).encode(),
-                partition=partition,
-                timestamp=at_ms,
-                on_delivery=lambda error, _: failures.append(error) if error else None,
-            )
-        if count == 0:
-            producer.list_topics(topic, timeout=5)
-        assert producer.flush(30) == 0
-        assert failures == []
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """The broker's process stands still, as in a long collection of garbage."""
-        os.kill(self._broker.pid, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            os.kill(self._broker.pid, signal.SIGCONT)
-
-    @staticmethod
-    def _eventually(act) -> None:  # type: ignore[no-untyped-def]
-        """A new topic has its leaders a moment later."""
-        until = time.monotonic() + LIMIT_SECONDS
-        while True:
-            try:
-                act()
-                return
-            except KafkaException:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.3)
 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     broker = Broker(tmp_path_factory.mktemp("kafka") / "broker")
     try:
-        yield Cluster(broker)
+        yield Cluster(broker.bootstrap(), broker)
     finally:
         broker.stop()

@@ -70,7 +70,7 @@ def recreate(cluster, topic, *, count, partitions=2):
 
 def add_partition(cluster, topic):
     cluster.add_partitions(topic, 3)
-    cluster._eventually(lambda: cluster.produce(topic, 0, partition=2))
+    cluster.eventually(lambda: cluster.produce(topic, 0, partition=2))
     time.sleep(1)
     cluster.produce(topic, 6, partition=2)
     cluster.delete_records(topic, before=2, partition=2)
