@@ -78,7 +78,7 @@ def test_a_topic_that_was_created_anew_has_another_id(cluster, broker):
 
     facts = eventually(
         lambda: broker.scan(["anew"]),
-        lambda facts: [one.latest for one in facts.topic("anew").partitions] == [9],
+        lambda facts: [(one.latest, one.trouble) for one in facts.topic("anew").partitions] == [(9, "")],
     )
     (grown_past,) = cover(a_need("anew", 5), facts, remembered={"anew": before}).partitions
     (unnoticed,) = cover(a_need("anew", 5), facts).partitions
@@ -96,7 +96,7 @@ def test_a_partition_that_is_added_is_new(cluster, broker):
 
     facts = eventually(
         lambda: broker.scan(["growing"]),
-        lambda facts: [one.latest for one in facts.topic("growing").partitions] == [3, 0],
+        lambda facts: [(one.latest, one.trouble) for one in facts.topic("growing").partitions] == [(3, ""), (0, "")],
     )
 
     assert [one.standing for one in cover(a_need("growing", 3), facts).partitions] == [Standing.COVERED, Standing.NEW]
