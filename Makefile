@@ -19,7 +19,8 @@ test: setup ## run all tests in one pytest run, the fast ones first (PYTEST_ARGS
 	$(PYTHON) -m pytest $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
 
 conformance: setup ## foretell starts on damaged checkpoints, start the pinned Spark on them, compare (.sandbox/conformance.json)
-	STREAMOPS_CONFORMANCE=.sandbox/conformance.json $(PYTHON) -m pytest -q tests/spark/test_conformance.py
+	STREAMOPS_CONFORMANCE=.sandbox/conformance.json $(PYTHON) -m pytest -q tests/spark/test_conformance.py \
+		tests/spark/test_sinks_against_spark.py
 
 quiet-check: CHECKS ?= 1000
 quiet-check: setup ## check running queries of all kinds CHECKS (default 1000) times at random instants (.sandbox/quiet.json, SEED=…)

@@ -1,4 +1,4 @@
-"""Faults that users of other tools met, and that concern owners, submits, drivers or Airflow: each is answered by a test.
+"""Faults that users of other tools met, about owners, submits, drivers, Airflow or checkpoints: each is answered by a test.
 
 A test bears `@pytest.mark.fault("B27")`; the numbers are those of the project's catalogue of reports. The files
 `test_fault_*.py` hold nothing else, and there each test cites the report itself.
@@ -19,7 +19,15 @@ OWNERS = {"B27", "B28", "B29", "B30"}
 DRIVERS = {"B41", "B64", "B65", "B66", "B67", "B68", "B69", "B83"}
 """B41, a broker that vanished, and B83, an idle query, are about drivers, too: one hangs, the other only seems to."""
 AIRFLOW = {"B71", "B72", "B73", "B74", "B75", "B76", "B78", "B79", "B80"}
-CITATION = re.compile(r"\w[\w.-]*/[\w.-]+#\d+|SPARK-\d+")
+CHECKPOINTS = {
+    *("B01", "B02", "B03", "B04", "B05", "B08", "B09", "B10", "B11", "B12", "B13", "B14", "B15", "B16", "B17", "B18"),
+    *("B20", "B21", "B22", "B23", "B24", "B26"),
+    *("B45", "B47", "B48", "B49", "B50", "B51"),
+    *("B59", "B62", "B63", "B81", "B82", "B83"),
+}
+"""Logs, sinks and input, state, and what of the rest concerns a checkpoint."""
+CITATION = re.compile(r"\w[\w.-]*/[\w.-]+#\d+|SPARK-\d+|\b(?:[a-z]+\.)+(?:com|net) \S+")
+"""An issue, a pull request, or a page that has neither number: its site, and by what it is found there."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,7 @@ def _read(file: Path) -> Iterator[Found]:
         yield Found(file.name, node.name, frozenset(faults), "\n".join(lines[first - 1 : node.end_lineno]))
 
 
-@pytest.mark.parametrize("fault", sorted(OWNERS | DRIVERS | AIRFLOW))
+@pytest.mark.parametrize("fault", sorted(OWNERS | DRIVERS | AIRFLOW | CHECKPOINTS))
 def test_each_fault_is_answered_by_a_test(fault):
     assert [found.name for found in marked() if fault in found.faults]
 

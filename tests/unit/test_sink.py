@@ -1,8 +1,11 @@
 """What lies at a sink's address."""
 
+import json
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from streamops.sink import DeltaSink, FileSink, MissingSink, UnreadSink, newest_batch, read_sink, recognises_batches
 from streamops.storage.local import LocalStorage
@@ -10,6 +13,8 @@ from streamops.storage.memory import MemoryStorage
 from support.checkpoints import OTHER_QUERY_ID, QUERY_ID
 from support.delta_table import idempotent_write, streaming_update, write_table
 from support.storage import SwitchableStorage
+
+LINE = "\n".join(map(json.dumps, streaming_update(QUERY_ID, 0))).encode()
 
 
 def look(folder, *applications, query_id=QUERY_ID):
@@ -98,3 +103,19 @@ def test_an_installation_without_the_library_says_so(tmp_path, monkeypatch):
 
     assert isinstance(sink, UnreadSink)
     assert sink.lacks_library
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    content=st.binary(max_size=200)
+    | st.builds(lambda cut, more: LINE[:cut] + more, st.integers(0, len(LINE)), st.binary(max_size=20))
+)
+def test_any_commit_gives_a_table_or_a_printable_reason(tmp_path_factory, content):
+    folder = tmp_path_factory.mktemp("table")
+    write_table(folder, streaming_update(QUERY_ID, 0))
+    (folder / "_delta_log" / f"{1:020d}.json").write_bytes(content)
+
+    sink = look(folder)
+
+    assert isinstance(sink, DeltaSink | UnreadSink)
+    assert isinstance(sink, DeltaSink) or sink.reason.isprintable()

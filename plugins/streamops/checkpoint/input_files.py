@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from urllib.parse import unquote
 
 from streamops.checkpoint.inspect import CheckpointSnapshot
@@ -115,19 +114,24 @@ def _history(
 ) -> tuple[str, tuple[RecordedFile, ...], bool]:
     found = read_source_log(storage, checkpoint, source.folder, log_ids=range(source.log.latest + 1))
     is_whole = not (found.unread or found.broken or found.unreachable or found.absent)
+    # Each folder once: to follow its links takes a question for every part of its path.
+    folders: dict[str, str] = {}
     recorded = tuple(
-        RecordedFile(address=_canonical(file.path), modified_at=_moment(file.modified_ms)) for file in found.files
+        RecordedFile(address=_canonical(file.path, folders), modified_at=_moment(file.modified_ms))
+        for file in found.files
     )
     return f"sources/{source.folder}", recorded, is_whole and found.files_total == len(found.files)
 
 
-def _canonical(path: str) -> str:
+def _canonical(path: str, folders: dict[str, str]) -> str:
     """The address behind a URI with escapes; the text itself where it is none that we know."""
     place = unquote(path)
-    return join(_canonical_folder(parent(place)), place.rpartition("/")[2])
+    folder = parent(place)
+    if folder not in folders:
+        folders[folder] = _canonical_folder(folder)
+    return join(folders[folder], place.rpartition("/")[2])
 
 
-@lru_cache(maxsize=1024)
 def _canonical_folder(folder: str) -> str:
     try:
         return canonical_address(folder)

@@ -10,7 +10,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from streamops.cli.check_sink import Applications, SinkPath, refuse_without_library, sink_fields, sink_place
+from streamops.cli.check_sink import (
+    Applications,
+    DeltaPath,
+    SinkPath,
+    refuse_without_library,
+    sink_fields,
+    sink_place,
+    source_table,
+)
 from streamops.cli.check_text import show_checkup
 from streamops.cli.options import AsJson, duration
 from streamops.clock import SystemClock
@@ -91,6 +99,7 @@ def check(
     max_file_age: MaxFileAge = None,
     sink: SinkPath = "",
     applications: Applications = None,
+    delta: DeltaPath = "",
     explain: Annotated[
         str,
         typer.Option(
@@ -121,6 +130,7 @@ def check(
         watch=Watch(now=SystemClock().now()),
         source_input=_source_input(source_input, max_file_age or MAX_FILE_AGE),
         sink=sink_place(sink, applications),
+        source_table=source_table(delta),
     )
     refuse_without_library(checkup.sink)
     _show(checkup, as_json=as_json)

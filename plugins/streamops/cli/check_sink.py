@@ -1,4 +1,4 @@
-"""`streamops check --sink`: where to look for the sink, and how it is told."""
+"""`streamops check --sink` and `--delta`: where to look for the sink and the source's table, and how the sink is told."""
 
 import os
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from streamops.sink import DeltaSink, FileSink, Sink, UnreadSink
 from streamops.storage.address import canonical_address
 from streamops.storage.kinds import storage_for
 from streamops.supervisor.sink_look import SinkPlace
+from streamops.supervisor.source_table import SourceTable
 
 SinkPath = Annotated[
     str,
@@ -30,6 +31,23 @@ Applications = Annotated[
         show_default=False,
     ),
 ]
+DeltaPath = Annotated[
+    str,
+    typer.Option(
+        "--delta",
+        metavar="TABLE",
+        help="The Delta table that the query reads: compared with the offsets.",
+        show_default=False,
+    ),
+]
+
+
+def source_table(path: str) -> SourceTable | None:
+    """Where to look; None where no table was named."""
+    if not path:
+        return None
+    address = canonical_address(path, base=os.getcwd())
+    return SourceTable(storage=storage_for(address), address=address)
 
 
 def sink_place(path: str, applications: Sequence[str] | None) -> SinkPlace | None:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from streamops.cli.console import PrintableConsole
 from streamops.cli.options import AsJson, session_of
 from streamops.cli.wiring import Session
 from streamops.cli.words import brief
@@ -53,7 +53,7 @@ def reconcile(
     session = session_of(context)
     report = _reconciler(session).run(act=act)
     if as_json:
-        sys.stdout.write(json.dumps(_fields(report), ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(json.dumps(_fields(report), ensure_ascii=True, indent=2) + "\n")
     else:
         _show(report, now=session.clock.now())
     raise typer.Exit(EXIT_CODES[report.severity])
@@ -86,7 +86,7 @@ def _declared(settings: Settings) -> Declared:
 
 def _show(report: Report, *, now: datetime) -> None:
     """One line a finding at a glance, then what each means; whole lines where stdout is no terminal."""
-    console = Console(highlight=False, emoji=False, markup=False, soft_wrap=True)
+    console = PrintableConsole()
     if not console.is_terminal:
         console.width = _UNBOUNDED
     if not report.findings:

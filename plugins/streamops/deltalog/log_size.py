@@ -24,6 +24,8 @@ class LogSize:
     files: int
     size: int
     """Bytes."""
+    earliest_commit: int | None = None
+    """The lowest version that is there as a commit of its own, as a streaming source reads it; None where none is."""
 
 
 def log_size(storage: ReadableStorage, table: str) -> LogSize:
@@ -43,4 +45,8 @@ def log_size(storage: ReadableStorage, table: str) -> LogSize:
     details = storage.details(folder, only=needed)
     if _SIDECARS in names and newest >= 0:
         details += storage.details(join(folder, _SIDECARS))
-    return LogSize(files=len(details), size=sum(detail.size for detail in details))
+    return LogSize(
+        files=len(details),
+        size=sum(detail.size for detail in details),
+        earliest_commit=min(commits.values(), default=None),
+    )

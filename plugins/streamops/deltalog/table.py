@@ -46,6 +46,8 @@ class DeltaTableFacts:
     Delta's own streaming sink takes the query's id and the batch; a foreachBatch with `txnAppId` what its author chose. The
     table forgets a transaction after `delta.setTransactionRetentionDuration`, where that is set.
     """
+    earliest_commit: int | None = None
+    """The lowest version that a streaming source can still read by its commit; None where none is there."""
     recent_writers: tuple[QueryWrites, ...] = ()
     """Queries that Delta's own sink wrote for in the last RECENT_COMMITS commits, the latest writer first."""
 
@@ -79,6 +81,7 @@ def read_delta_table(storage: ReadableStorage, address: str, *, applications: It
             table_id=str(table.metadata().id),
             version=table.version(),
             transactions=tuple((application, version) for application, version in found if version is not None),
+            earliest_commit=size.earliest_commit,
             recent_writers=_recent_writers(table.history(RECENT_COMMITS)),
         )
     except Exception as error:

@@ -1,8 +1,12 @@
 """Findings and what they come to."""
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
+
+MOST_OF_A_RULE = 20
+"""Findings that a report holds of one rule."""
 
 
 class Severity(IntEnum):
@@ -58,5 +62,20 @@ def worst_of(findings: Iterable[Finding]) -> Severity:
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """In order of severity; findings of one severity stay in their order."""
-    return tuple(sorted(findings, key=lambda finding: -finding.severity))
+    """In order of severity; findings of one severity stay in their order.
+
+    An offset entry of many thousand lines makes a rule speak as often. Of each rule the worst MOST_OF_A_RULE stay, and the
+    last of them tells how many more there were.
+    """
+    ordered = sorted(findings, key=lambda finding: -finding.severity)
+    totals = Counter(finding.rule for finding in ordered)
+    seen: Counter[str] = Counter()
+    kept = []
+    for finding in ordered:
+        seen[finding.rule] += 1
+        more = totals[finding.rule] - MOST_OF_A_RULE
+        if seen[finding.rule] < MOST_OF_A_RULE or more <= 0:
+            kept.append(finding)
+        elif seen[finding.rule] == MOST_OF_A_RULE:
+            kept.append(replace(finding, evidence=f"{finding.evidence}; {more} more like it"))
+    return tuple(kept)

@@ -12,19 +12,21 @@ from streamops.control.records import Position
 from streamops.control.snapshot import load_state
 from streamops.health.checkpoint import Expectations, judge_checkpoint
 from streamops.health.checkpoint.expectations import MAX_FILE_AGE, RETAINED_BATCHES
-from streamops.health.checkpoint.judge import judge_input, judge_sink
+from streamops.health.checkpoint.judge import judge_delta_source, judge_input, judge_sink
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Finding, Severity, Verdict, worst_first, worst_of
 from streamops.restart import RestartPlan, Safety, SinkGuarantee
+from streamops.restart.delta_effect import with_delta_source
 from streamops.restart.engines import PINNED, Engine
 from streamops.restart.input_effect import with_input
 from streamops.restart.plan import plan_in_depth
 from streamops.restart.sink_effect import with_sink
-from streamops.sink import Sink, recognises_batches
+from streamops.sink import DeltaSink, Sink, recognises_batches
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage import ReadableStorage
 from streamops.supervisor.sink_look import SinkPlace, declared_sink, look_at_both
+from streamops.supervisor.source_table import SourceTable
 
 MIN_BATCHES_TO_RETAIN = "spark.sql.streaming.minBatchesToRetain"
 
@@ -84,12 +86,14 @@ def check(
     watch: Watch | None = None,
     source_input: SourceInput | None = None,
     sink: SinkPlace | None = None,
+    source_table: SourceTable | None = None,
 ) -> Checkup:
     """Judge a checkpoint for a start with a version of Spark. Raises StorageError where it can't be asked.
 
     `confs`: settings of the next run. `watch`: what is known over time; the times of its batches are read here.
     `source_input`: the folder that a file source reads; judged with a `watch` only, for its files have an age.
     `sink`: where the query writes to. One that is proven to know batches is idempotent, where nobody has said.
+    `source_table`: the Delta table that the query reads.
     """
     snapshot, view = look_at_both(storage, address, sink) if sink else (inspect_checkpoint(storage, address), None)
     if is_sink_idempotent is None and view and recognises_batches(view.latest):
@@ -111,6 +115,10 @@ def check(
         found = read_input(storage, address, snapshot, address=source_input.address)
         restart = with_input(restart, found)
         findings = worst_first((*findings, *judge_input(found, expected, watch)))
+    if source_table:
+        place = source_table.read()
+        restart = with_delta_source(restart, snapshot.facts, place.table) if isinstance(place, DeltaSink) else restart
+        findings = worst_first((*findings, *judge_delta_source(snapshot, place)))
     if view:
         restart = with_sink(restart, snapshot.facts, view)
         findings = worst_first((*findings, *judge_sink(snapshot, view)))

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from streamops.cli.main import main
-from support.base_checkpoint import BASE_ID, files
+from support.base_checkpoint import BASE_ID, entry, files
 from support.checkpoints import OTHER_QUERY_ID
 from support.delta_table import TABLE_ID, idempotent_write, streaming_update, write_table
 
@@ -152,3 +152,22 @@ def test_without_the_library_the_extra_is_asked_for(checkpoint, table, capsys, m
 
     assert main(["check", checkpoint(files()), "--sink", table(4)]) == 2
     assert "streamops[delta]" in capsys.readouterr().err
+
+
+def test_the_table_that_the_query_reads_is_compared_with_its_offsets(checkpoint, table, tmp_path, capsys):
+    text = {
+        "sourceVersion": 1,
+        "reservoirId": TABLE_ID,
+        "reservoirVersion": 40,
+        "index": -1,
+        "isStartingVersion": False,
+    }
+    found = {name: content for name, content in files().items() if not name.startswith("sources/")}
+    found |= {f"offsets/{batch}": entry(batch, source=json.dumps(text)) for batch in (3, 4)}
+    folder = checkpoint(found)
+
+    code, document = report(capsys, folder, "--delta", table(4))
+    missing, without = report(capsys, folder, "--delta", str(tmp_path / "nowhere"))
+
+    assert (code, rules(document), document["restart"]["safety"]) == (4, ["beyond-delta-table"], "unsafe")
+    assert (missing, rules(without)) == (4, ["unread-delta-source"])

@@ -4,6 +4,8 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streamops.checkpoint import input_files
 from streamops.checkpoint.input_files import read_input
@@ -148,3 +150,19 @@ def test_times_beyond_the_calendar_are_its_ends():
 
     assert [file.modified_at.year for file in found.recorded] == [9999, 1]
     assert found.recorded[0].modified_at - AT > timedelta(0)
+
+
+@given(
+    st.lists(
+        st.text() | st.sampled_from(["file:///a\0b/c", "file:", "s3:", "s3a://", "/", "", "%", "file:///../../x"])
+    ),
+    st.integers(),
+)
+def test_hostile_entries_give_facts(paths, stamp):
+    lines = [json.dumps({"path": path, "timestamp": stamp, "batchId": 0}) for path in paths]
+    storage = placed(["a"], logs={"0/0": "\n".join(("v1", *lines)).encode()})
+
+    found = compared(storage)
+
+    assert len(found.recorded) == (len(paths) if found.source else 0)
+    assert names(found.files) == ["a"]

@@ -6,9 +6,11 @@
 import io
 import json
 import zipfile
+from functools import cache
 
 import pytest
 
+from recorder.catalogue import VERSIONS, recipes_of
 from recorder.hygiene import MAX_FILE, problems
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.layout import COMMITS, OFFSETS
@@ -56,6 +58,7 @@ def each(chosen):
     return pytest.mark.parametrize("recording", [pytest.param(recording, id=str(recording)) for recording in chosen])
 
 
+@cache
 def seen(recording):
     return inspect_checkpoint(LocalStorage(), recording.address)
 
@@ -66,6 +69,12 @@ def of_kind(part):
 
 def second_line(file):
     return json.loads(file.read_text().split("\n")[1])
+
+
+def test_everything_in_the_catalogue_is_recorded():
+    wanted = {f"{version}/{recipe.name}" for version in VERSIONS for recipe in recipes_of(version)}
+
+    assert {str(recording) for recording in ALL} == wanted
 
 
 def test_recordings_are_small_and_tell_of_no_machine():

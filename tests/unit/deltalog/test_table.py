@@ -134,6 +134,16 @@ def test_old_commits_below_a_checkpoint_do_not_count(five_batches, tmp_path):
     assert read(five_batches, QUERY_ID).transaction(QUERY_ID) == 4
 
 
+def test_the_lowest_commit_that_is_left_is_known(five_batches, tmp_path):
+    from deltalake import DeltaTable
+
+    DeltaTable(str(tmp_path / "orders")).create_checkpoint()
+    for version in range(3):
+        (tmp_path / "orders" / "_delta_log" / f"{version:020d}.json").unlink()
+
+    assert read(five_batches).earliest_commit == 3
+
+
 def test_without_the_library_the_extra_is_named(five_batches, monkeypatch):
     monkeypatch.setitem(sys.modules, "deltalake", None)
 

@@ -45,7 +45,7 @@ class Row:
     times: BatchTimes = QUICK
     has_driver: bool | None = None
     driver_since: datetime | None = None
-    trigger_interval: timedelta = timedelta(seconds=10)
+    trigger_interval: timedelta = timedelta(seconds=30)
     retained: int = 100
 
 
@@ -65,7 +65,7 @@ STUCK_BATCHES = [
         said=STUCK,
     ),
     Row(because="nine minutes are nothing yet", now=PLANNED + 9 * MINUTE, has_driver=True),
-    Row(because="batches of an hour are usual", times=SLOW, has_driver=True),
+    Row(because="batches of an hour are usual", times=SLOW, trigger_interval=HOUR, has_driver=True),
     Row(
         because="too few batches to compare with, and no hour has passed",
         times=BatchTimes(durations=(timedelta(seconds=1),)),
@@ -128,6 +128,20 @@ def compact(megabytes):
     found |= {f"sources/0/{log_id}": b"v1" for log_id in range(9)}
     return found | {"sources/0/9.compact": bytes(megabytes << 20)}
 
+
+BATCHES_OF_A_MINUTE = BatchTimes(durations=(MINUTE,) * 11 + (timedelta(seconds=1),) * 9)
+PACE = [
+    Row(
+        because="B82: most batches take longer than the interval",
+        files=files(),
+        times=BATCHES_OF_A_MINUTE,
+        said=(("slow-batches", NOTE),),
+    ),
+    Row(because="some do", files=files(), times=BatchTimes(durations=(MINUTE,) * 9 + (timedelta(seconds=1),) * 11)),
+    Row(because="four batches make no pace", files=files(), times=BatchTimes(durations=(MINUTE,) * 4)),
+    Row(because="the interval is longer", files=files(), times=BATCHES_OF_A_MINUTE, trigger_interval=2 * MINUTE),
+    Row(because="one batch follows the other", files=files(), times=BATCHES_OF_A_MINUTE, trigger_interval=timedelta(0)),
+]
 
 UNPURGED_NOTES = (("unpurged-logs", NOTE), ("unpurged-logs", NOTE))
 MONTH_OF_BATCHES = 320
@@ -211,7 +225,7 @@ def said(row):
     return [finding for finding in findings if finding.rule in own]
 
 
-@pytest.mark.parametrize("row", [*STUCK_BATCHES, *GROWTH], ids=lambda row: row.because)
+@pytest.mark.parametrize("row", [*STUCK_BATCHES, *PACE, *GROWTH], ids=lambda row: row.because)
 def test_what_takes_time_to_show_is_told_and_nothing_else(row):
     found = said(row)
 
@@ -220,7 +234,7 @@ def test_what_takes_time_to_show_is_told_and_nothing_else(row):
 
 
 def test_each_rule_speaks_in_some_row_and_can_be_explained():
-    spoken = {finding.rule for row in [*STUCK_BATCHES, *GROWTH] for finding in said(row)}
+    spoken = {finding.rule for row in [*STUCK_BATCHES, *PACE, *GROWTH] for finding in said(row)}
 
     assert spoken == {rule.__name__.replace("_", "-") for rule in TIME_RULES}
     assert spoken <= set(explanations())

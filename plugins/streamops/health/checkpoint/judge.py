@@ -7,6 +7,7 @@ from streamops.checkpoint.input_files import InputFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.health.checkpoint import (
     address_rules,
+    delta_source_rules,
     depth_rules,
     edit_rules,
     file_rules,
@@ -20,7 +21,7 @@ from streamops.health.checkpoint import (
 from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Finding, worst_first
-from streamops.sink import SinkView
+from streamops.sink import Sink, SinkView
 
 Rule = Callable[[CheckpointFacts, Expectations], Iterator[Finding]]
 
@@ -75,6 +76,7 @@ EDIT_RULES: tuple[Callable[[CheckpointSnapshot, Expectations, Watch], Iterator[F
 
 TIME_RULES: tuple[Callable[[CheckpointSnapshot, Expectations, Watch], Iterator[Finding]], ...] = (
     time_rules.stuck_batch,
+    time_rules.slow_batches,
     growth_rules.unpurged_logs,
     growth_rules.large_compact_files,
     growth_rules.growing_state,
@@ -103,6 +105,15 @@ SINK_RULES: tuple[Callable[[CheckpointSnapshot, SinkView], Iterator[Finding]], .
     growth_rules.large_sink_log,
 )
 """Asked where the sink was looked at: first what a start would lose, then what is lost, then what is not known."""
+
+
+DELTA_SOURCE_RULES: tuple[Callable[[CheckpointSnapshot, Sink], Iterator[Finding]], ...] = (
+    delta_source_rules.unread_delta_source,
+    delta_source_rules.another_delta_table,
+    delta_source_rules.removed_delta_versions,
+    delta_source_rules.beyond_delta_table,
+)
+"""Asked where the Delta table that the query reads was named; no two of them can hold."""
 
 
 def judge_logs(facts: CheckpointFacts, expected: Expectations) -> tuple[Finding, ...]:
@@ -134,7 +145,12 @@ def judge_sink(snapshot: CheckpointSnapshot, view: SinkView) -> tuple[Finding, .
     return worst_first(finding for rule in SINK_RULES for finding in rule(snapshot, view))
 
 
+def judge_delta_source(snapshot: CheckpointSnapshot, place: Sink) -> tuple[Finding, ...]:
+    """Everything that the Delta table which a query reads shows beside its offsets, worst first."""
+    return worst_first(finding for rule in DELTA_SOURCE_RULES for finding in rule(snapshot, place))
+
+
 def explanations() -> dict[str, str]:
     """What each rule is about, by the id that its findings carry: the first line of the function's own words."""
-    rules = (*LOG_RULES, *DEPTH_RULES, *EDIT_RULES, *TIME_RULES, *INPUT_RULES, *SINK_RULES)
+    rules = (*LOG_RULES, *DEPTH_RULES, *EDIT_RULES, *TIME_RULES, *INPUT_RULES, *SINK_RULES, *DELTA_SOURCE_RULES)
     return {rule.__name__.replace("_", "-"): (rule.__doc__ or "").strip().partition("\n")[0] for rule in rules}

@@ -22,7 +22,7 @@ class HealthSample:
     offset_entries: int = 0
     commit_entries: int = 0
     compact_bytes: int | None = None
-    """Of the largest compact file that sources or the sink keep; None where there is none."""
+    """Of the largest compact file that sources keep; None where there is none."""
     state_files: int | None = None
     """Files of all state stores; None for a query without state."""
 

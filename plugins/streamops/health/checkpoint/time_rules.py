@@ -7,7 +7,7 @@ from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS
 from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.checkpoint.watch import Watch
-from streamops.health.pace import in_words
+from streamops.health.pace import ENOUGH, in_words
 from streamops.health.verdict import Finding, Severity
 
 SAME_LOOKS = 3
@@ -38,6 +38,26 @@ def stuck_batch(snapshot: CheckpointSnapshot, expected: Expectations, watch: Wat
         else "the batch hangs, or no query runs here any more",
         repair="look at the driver's log and its running tasks; a restart runs the batch again with exactly its range",
         not_when="while its tasks get on: a restart begins the batch anew",
+    )
+
+
+def slow_batches(snapshot: CheckpointSnapshot, expected: Expectations, watch: Watch) -> Iterator[Finding]:
+    """Most of the last batches took longer than the trigger interval: with input at this pace the query falls behind.
+
+    A note: a batch that catches up is meant to be long, and the next one then begins at once.
+    """
+    ordered, interval = sorted(watch.times.durations), watch.trigger_interval
+    if not interval or len(ordered) < ENOUGH or (usual := ordered[len(ordered) // 2]) <= interval:
+        return
+    yield Finding(
+        rule="slow-batches",
+        severity=Severity.NOTE,
+        file=OFFSETS,
+        evidence=f"half of the last {len(ordered)} batches took {in_words(usual)} or more, the trigger interval is"
+        f" {in_words(interval)}",
+        meaning="each batch begins as soon as the one before is done; if the input keeps coming, the query falls behind",
+        repair="see how lag develops (`streamops lag`); give the query more cores or a longer interval, its state a watermark,"
+        " and compact a table of many small files",
     )
 
 

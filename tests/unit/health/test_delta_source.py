@@ -1,0 +1,126 @@
+"""A checkpoint's Delta offsets beside the table that they were taken from."""
+
+import json
+
+import pytest
+
+from streamops.checkpoint.inspect import inspect_checkpoint
+from streamops.deltalog import DeltaTableFacts
+from streamops.health.checkpoint.judge import DELTA_SOURCE_RULES, explanations, judge_delta_source
+from streamops.restart import Safety
+from streamops.restart.delta_effect import with_delta_source
+from streamops.restart.plan import plan_in_depth
+from streamops.sink import DeltaSink, MissingSink, UnreadSink
+from support.base_checkpoint import ADDRESS, entry, files, stored
+from support.delta_table import TABLE_ID
+from support.sinks import TABLE, file_sink
+
+
+def offset(version, *, index=-1, is_starting=False, table_id=TABLE_ID):
+    fields = {
+        "sourceVersion": 1,
+        "reservoirId": table_id,
+        "reservoirVersion": version,
+        "index": index,
+        "isStartingVersion": is_starting,
+    }
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def reading(newest, previous=None, *, is_pending=False):
+    """The logs of a query whose last two batches end at these offsets."""
+    found = {name: content for name, content in files().items() if not name.startswith("sources/")}
+    found |= {"offsets/3": entry(3, source=previous or newest), "offsets/4": entry(4, source=newest)}
+    return {name: content for name, content in found.items() if not (is_pending and name == "commits/4")}
+
+
+def inspected(found):
+    return inspect_checkpoint(stored(found), ADDRESS)
+
+
+def table(version, *, earliest=0):
+    facts = DeltaTableFacts(address=TABLE, table_id=TABLE_ID, version=version, earliest_commit=earliest)
+    return DeltaSink(table=facts, query_id=None)
+
+
+ANOTHER = "7d6a3f0e-0000-4000-8000-00000000000f"
+SAFE, FUTILE, UNSAFE = Safety.SAFE, Safety.FUTILE, Safety.UNSAFE
+ROWS = [
+    pytest.param(reading(offset(12)), table(12), [], SAFE, id="the newest version is next"),
+    pytest.param(reading(offset(13)), table(12), [], SAFE, id="all is read: the end is the begin of the next version"),
+    pytest.param(reading(offset(5)), table(12, earliest=5), [], SAFE, id="what is next is the lowest that is there"),
+    pytest.param(reading(offset(13)), table(12, earliest=None), [], SAFE, id="all is read, and no commit is left"),
+    pytest.param(
+        reading(offset(3, index=7, is_starting=True)), table(12, earliest=5), [], SAFE, id="within the initial snapshot"
+    ),
+    pytest.param(files(), table(12), [], SAFE, id="the query reads files"),
+    pytest.param(
+        reading(offset(9), offset(6), is_pending=True),
+        table(12, earliest=6),
+        [],
+        Safety.SAFE_IF_IDEMPOTENT,
+        id="the batch in flight is still there",
+    ),
+    pytest.param(
+        reading(offset(9), offset(4), is_pending=True),
+        table(12, earliest=6),
+        ["removed-delta-versions"],
+        FUTILE,
+        id="the batch in flight is not",
+    ),
+    pytest.param(reading(offset(4)), table(12, earliest=5), ["removed-delta-versions"], FUTILE, id="versions are gone"),
+    pytest.param(
+        reading(offset(4)), table(12, earliest=None), ["removed-delta-versions"], FUTILE, id="all commits are gone"
+    ),
+    pytest.param(reading(offset(14)), table(12), ["beyond-delta-table"], UNSAFE, id="beyond the newest"),
+    pytest.param(
+        reading(offset(12, table_id=ANOTHER)), table(12), ["another-delta-table"], FUTILE, id="the table was made anew"
+    ),
+    pytest.param(reading(offset(12)), MissingSink(address=TABLE), ["unread-delta-source"], SAFE, id="no table there"),
+    pytest.param(reading(offset(12)), file_sink(1), ["unread-delta-source"], SAFE, id="files, and no table"),
+    pytest.param(
+        reading(offset(12)),
+        UnreadSink(address=TABLE, reason="Permission denied\x1b"),
+        ["unread-delta-source"],
+        SAFE,
+        id="it does not answer",
+    ),
+]
+
+
+@pytest.mark.parametrize(("found", "place", "rules", "safety"), ROWS)
+def test_what_is_told_of_the_table_that_a_query_reads(found, place, rules, safety):
+    snapshot = inspected(found)
+    plan = plan_in_depth(snapshot, known=None)
+
+    findings = judge_delta_source(snapshot, place)
+    if isinstance(place, DeltaSink):
+        plan = with_delta_source(plan, snapshot.facts, place.table)
+
+    assert [finding.rule for finding in findings] == rules
+    assert plan.safety is safety
+    for finding in findings:
+        assert finding.meaning
+        assert finding.repair
+        assert finding.evidence.isprintable()
+
+
+def test_a_start_that_fails_foretells_delta_s_words():
+    """The names of error classes in delta-spark 4.4."""
+    snapshots = [inspected(reading(offset(4))), inspected(reading(offset(12, table_id=ANOTHER)))]
+
+    plans = [
+        with_delta_source(plan_in_depth(one, known=None), one.facts, table(12, earliest=5).table) for one in snapshots
+    ]
+
+    assert [plan.expected_error for plan in plans] == [
+        "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
+        "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
+    ]
+
+
+def test_each_rule_speaks_in_some_row_and_can_be_explained():
+    spoken = {rule for row in ROWS for rule in row.values[2]}
+
+    assert spoken == {rule.__name__.replace("_", "-") for rule in DELTA_SOURCE_RULES}
+    assert spoken <= explanations().keys()
