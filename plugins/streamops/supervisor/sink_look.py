@@ -35,7 +35,9 @@ def declared_sink(spec: StreamSpec, storage_for: Callable[[str], ReadableStorage
         return None
 
 
-def look_at_both(storage: ReadableStorage, address: str, place: SinkPlace) -> tuple[CheckpointSnapshot, SinkView | None]:
+def look_at_both(
+    storage: ReadableStorage, address: str, place: SinkPlace
+) -> tuple[CheckpointSnapshot, SinkView | None]:
     """The checkpoint between two looks at its sink, and no view of a sink that is missing and may be.
 
     Raises StorageError where the checkpoint can't be asked.
