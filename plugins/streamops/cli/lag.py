@@ -10,7 +10,7 @@ from streamops.errors import SettingsError
 from streamops.health.verdict import Verdict
 from streamops.kafka.access import access_of
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.lag import lags_of
+from streamops.supervisor.lag_look import LagDoors, lags_of
 
 EXIT_CODES = {Verdict.OK: 0, Verdict.WARNING: 3, Verdict.UNKNOWN: 4, Verdict.CRITICAL: 4}
 
@@ -37,13 +37,13 @@ def lag(
         raise SettingsError("which stream? `streamops lag STREAM`, or `streamops lag --all`")
     settings = session.settings()
     specs = list(settings.streams) if everything else [settings.stream(name) for name in dict.fromkeys(streams or ())]
-    found = lags_of(
-        specs,
+    doors = LagDoors(
         storage_for=storage_for,
         access_for=lambda spec: access_of(spec.source.bootstrap_servers, spec.source.options),
         broker_for=lambda access: session.wiring.broker(access, session.clock),
         clock=session.clock,
     )
+    found = lags_of(specs, doors=doors)
     output(as_json=as_json).lags(found, in_detail=not everything)
     worst = max((EXIT_CODES[one.verdict] for one in found), default=0)
     raise typer.Exit(worst)

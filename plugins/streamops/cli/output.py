@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from rich.console import Console
 from rich.text import Text
 
 from streamops.cli.act_result import ActOutcome, ActResult
+from streamops.cli.console import PrintableConsole, printable
 from streamops.cli.history_text import history_lines
 from streamops.cli.lag_text import lag_fields, lag_heading, lag_table, partition_table, rest
 from streamops.cli.plan_text import outlook_lines
@@ -120,14 +120,14 @@ class JsonOutput:
         self._print(dataclasses.asdict(log))
 
     def _print(self, document: object) -> None:
-        sys.stdout.write(json.dumps(document, default=_plain, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(json.dumps(document, default=_plain, ensure_ascii=True, indent=2) + "\n")
 
 
 class TextOutput:
     """Tables and sentences for people; whole lines without colours where stdout is no terminal."""
 
     def __init__(self) -> None:
-        self._console = Console(highlight=False, emoji=False, markup=False, soft_wrap=True)
+        self._console = PrintableConsole()
         if not self._console.is_terminal:
             self._console.width = _UNBOUNDED
 
@@ -219,7 +219,7 @@ def _progress_line(result: ActResult) -> str:
 
 def say(text: str) -> None:
     """Talk: one line on stderr."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{printable(text)}\n")
     sys.stderr.flush()
 
 
@@ -236,7 +236,7 @@ def confirmed(question: str) -> bool:
 @contextmanager
 def waiting(text: str) -> Iterator[Callable[[str], None]]:
     """Talk while something takes its time, and tell more of it: a moving line on a terminal, plain lines elsewhere."""
-    console = Console(stderr=True, highlight=False, emoji=False, markup=False)
+    console = PrintableConsole(is_talk=True)
     if not console.is_terminal:
         say(text)
         yield say

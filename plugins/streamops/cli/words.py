@@ -1,17 +1,5 @@
-"""How durations and moments are said at a glance."""
+"""How durations and moments are said at a glance; the words of reports that no terminal shows."""
 
-from datetime import datetime, timedelta
+from streamops.supervisor.words import brief, left, moment
 
-
-def brief(duration: timedelta) -> str:
-    """A duration at a glance: `7s`, `12m`, `3h`, `4d`."""
-    seconds = int(duration.total_seconds())
-    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds // length}{unit}"
-    return f"{seconds}s"
-
-
-def moment(at: datetime) -> str:
-    """`2026-03-01 12:00:15`, in UTC."""
-    return f"{at:%Y-%m-%d %H:%M:%S}"
+__all__ = ["brief", "left", "moment"]

@@ -33,6 +33,10 @@ class Basis(StrEnum):
     """`retention.bytes`, by how much the partition was seen to keep and how fast it grows."""
     MOVEMENT = "movement"
     """The earliest offset's own movement, where the settings are not known."""
+    HEADROOM = "headroom"
+    """The query reads, and what is deleted closes in on it (`pace`)."""
+    KEEPS_PACE = "keeps-pace"
+    """The query reads at least as fast as anything is deleted behind it (`pace`)."""
     UNKNOWN = "unknown"
 
 
@@ -79,6 +83,11 @@ def forecast(waiting: Waiting, *, now: datetime) -> Forecast:
     if known:
         return min(known, key=lambda one: one.expected or now)
     return next((one for one in found if one), Forecast(basis=Basis.UNKNOWN, reason="too little is known"))
+
+
+def jumps(samples: Sequence[EndSample]) -> list[int]:
+    """By how many offsets the earliest one moved, each time that it did."""
+    return [later.earliest - sooner.earliest for sooner, later in pairwise(samples) if later.earliest > sooner.earliest]
 
 
 def _by_time(waiting: Waiting, retention: TopicRetention, now: datetime) -> Forecast | None:
@@ -132,26 +141,26 @@ def _by_movement(waiting: Waiting, now: datetime) -> Forecast:
         return Forecast(
             basis=Basis.UNKNOWN, reason="the topic's settings are not known, and its earliest offset did not move"
         )
-    jumps = _jumps(samples)
+    steps = jumps(samples)
     left = waiting.start - waiting.earliest
     if left / moved > LONGEST / took:
         return Forecast(basis=Basis.MOVEMENT, not_before=now + LONGEST, reason="its pace leaves months")
     pace = took / moved
     return Forecast(
         basis=Basis.MOVEMENT,
-        not_before=now + max(timedelta(0), pace * (left - max(jumps))),
+        not_before=now + max(timedelta(0), pace * (left - max(steps))),
         expected=now + max(timedelta(0), pace * left),
-        not_after=now + pace * (left + max(jumps)) + CHECK_INTERVAL,
+        not_after=now + pace * (left + max(steps)) + CHECK_INTERVAL,
         reason="the earliest offset reaches it at the pace that it was seen to have",
     )
 
 
 def _segment_end(waiting: Waiting) -> int | None:
     """Behind the last offset of the segment that holds the record: the log begins with a segment, and they are much alike."""
-    jumps = _jumps(waiting.samples)
-    if not jumps:
+    steps = jumps(waiting.samples)
+    if not steps:
         return None
-    length = round(median(jumps))
+    length = round(median(steps))
     return waiting.earliest + ((waiting.start - waiting.earliest) // length + 1) * length
 
 
@@ -166,11 +175,6 @@ def _last_of_segment(waiting: Waiting, retention: TopicRetention, now: datetime)
     if growth is None:
         return written_at(waiting.samples, waiting.latest - 1)
     return now + min(growth, retention.segment_time)
-
-
-def _jumps(samples: Sequence[EndSample]) -> list[int]:
-    """By how many offsets the earliest one moved, each time that it did."""
-    return [later.earliest - sooner.earliest for sooner, later in pairwise(samples) if later.earliest > sooner.earliest]
 
 
 def _kept_after_deletions(samples: Sequence[EndSample]) -> list[int]:

@@ -1,7 +1,7 @@
 """How fast a partition grows, by what was seen of it. Pure."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -39,6 +39,16 @@ def time_to_grow(samples: Sequence[EndSample], offsets: int, *, now: datetime) -
     if grown <= 0 or took <= timedelta(0) or offsets / grown > LONGEST / took:
         return None
     return took * (offsets / grown)
+
+
+def offsets_per_second(samples: Sequence[EndSample], end: Callable[[EndSample], int], *, within: timedelta) -> float:
+    """How fast one end of a partition moved lately; 0 where too little was seen."""
+    if not samples:
+        return 0.0
+    recent = [sample for sample in samples if sample.at >= samples[-1].at - within]
+    first, last = (recent if len(recent) > 1 else samples)[0], samples[-1]
+    took = (last.at - first.at).total_seconds()
+    return (end(last) - end(first)) / took if took > 0 else 0.0
 
 
 def written_at(samples: Sequence[EndSample], offset: int) -> datetime | None:

@@ -2,7 +2,7 @@
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,8 @@ from streamops.spec.stream import is_stream_name
 DEFAULT_PATH = "config/streams.yaml"
 PATH_VARIABLE = "STREAMOPS_CONFIG"
 
-_ASIDE = "checkpoint_health"
-"""The section on which no stream depends."""
+_ASIDES = frozenset({"checkpoint_health", "retention_coverage"})
+"""Sections on which no stream depends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +39,8 @@ class Settings:
     errors: tuple[SettingsProblem, ...]
     checkpoint_health: HealthRounds = field(default_factory=HealthRounds)
     """How the checkpoints of all of them are looked at."""
+    retention_coverage: HealthRounds = field(default_factory=HealthRounds)
+    """How it is looked at whether what they need is still in Kafka."""
     asides: tuple[SettingsProblem, ...] = ()
     """What is wrong in a section on which no stream depends. Its defaults count meanwhile: it must not disarm the streams."""
 
@@ -91,6 +93,7 @@ def load_settings(path: str | Path, environment: Mapping[str, str] = os.environ)
         streams=tuple(spec for spec in specs if spec.name not in shared),
         errors=tuple(_problem(path, name, top.place(name, refusal.place), refusal) for name, refusal in refusals),
         checkpoint_health=top.checkpoint_health,
+        retention_coverage=top.retention_coverage,
         asides=tuple(_problem(path, "", refusal.place, refusal) for refusal in top.asides),
     )
 
@@ -127,6 +130,7 @@ class _TopLevel:
     duplicates: dict[str, tuple[Refusal, ...]]
     """By stream: names that come twice in it."""
     checkpoint_health: HealthRounds
+    retention_coverage: HealthRounds
     asides: tuple[Refusal, ...]
     """Of a section on which no stream depends."""
 
@@ -162,17 +166,24 @@ def _top_level(file: YamlFile, root: str) -> _TopLevel | tuple[Refusal, ...]:
         else:
             refusals += (Refusal(duplicate.place, found, "each name once"),)
     refusals += _frame_refusals(file.content)
-    asides = tuple(refusal for refusal in refusals if refusal.place[:1] == (_ASIDE,))
+    asides = tuple(refusal for refusal in refusals if refusal.place[:1] and refusal.place[0] in _ASIDES)
     if len(asides) < len(refusals):
         return refusals
-    declared = DeclaredFile.model_validate(_without_aside(file.content) if asides else file.content)
+    declared = DeclaredFile.model_validate(_without(file.content, {refusal.place[0] for refusal in asides}))
     try:
         state_root = resolve_state_folder(declared.state_root, root=root)
     except SettingsError as error:
         return (*refusals, Refusal(("state_root",), shown(declared.state_root), str(error)))
     defaults = {name: getattr(declared.defaults, name) for name in declared.defaults.model_fields_set}
-    rounds = HealthRounds(**dict(declared.checkpoint_health))
-    return _TopLevel(state_root, defaults, declared.streams, duplicates, rounds, asides)
+    return _TopLevel(
+        state_root=state_root,
+        defaults=defaults,
+        streams=declared.streams,
+        duplicates=duplicates,
+        checkpoint_health=HealthRounds(**dict(declared.checkpoint_health)),
+        retention_coverage=HealthRounds(**dict(declared.retention_coverage)),
+        asides=asides,
+    )
 
 
 def _frame_refusals(content: object) -> tuple[Refusal, ...]:
@@ -183,8 +194,8 @@ def _frame_refusals(content: object) -> tuple[Refusal, ...]:
     return ()
 
 
-def _without_aside(content: Any) -> dict[str, Any]:
-    return {name: value for name, value in content.items() if name != _ASIDE}
+def _without(content: Any, sections: Collection[str | int]) -> Any:
+    return {name: value for name, value in content.items() if name not in sections} if sections else content
 
 
 def _stream(name: str, top: _TopLevel, root: str) -> tuple[StreamSpec | None, tuple[Refusal, ...]]:

@@ -81,6 +81,8 @@ class DeclaredKafka(_Declared):
         default_factory=dict,
         description="options of Spark's Kafka source by name, each a text, a number, true or false",
     )
+    connection: Text = Field(default="", description="the id of an Airflow connection of type kafka")
+    tolerated_outage: Duration = Field(default=timedelta(0), description=A_DURATION)
 
 
 class DeclaredSource(_Declared):
@@ -192,7 +194,7 @@ class DeclaredDefaults(_Declared):
 
 
 class DeclaredHealthRounds(_Declared):
-    """`checkpoint_health` of the file."""
+    """`checkpoint_health` or `retention_coverage` of the file."""
 
     shards: ShardCount = Field(default=_ROUNDS.shards, description=f"a whole number from 1 to {MOST_SHARDS}")
     every: RoundInterval = Field(
@@ -208,6 +210,9 @@ class DeclaredFile(_Declared):
 
     state_root: Name = Field(description="a path or an address of a folder")
     checkpoint_health: DeclaredHealthRounds = Field(
+        default_factory=DeclaredHealthRounds, description="a mapping, for example {every: 5m}"
+    )
+    retention_coverage: DeclaredHealthRounds = Field(
         default_factory=DeclaredHealthRounds, description="a mapping, for example {every: 5m}"
     )
     defaults: DeclaredDefaults = Field(

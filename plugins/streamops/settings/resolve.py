@@ -77,6 +77,8 @@ class _Resolver:
                 bootstrap_servers=kafka.bootstrap_servers,
                 topics=tuple(kafka.topics),
                 options=self._accepted(kafka.options, ("source", "kafka", "options"), refused_kafka_option),
+                connection=kafka.connection,
+                tolerated_outage=kafka.tolerated_outage,
             ),
             sink=SinkSpec(
                 table=self._folder(delta.table, ("sink", "delta", "table"), resolve_folder),

@@ -1,4 +1,4 @@
-"""How the checkpoints of all declared streams are looked at, round after round."""
+"""How all declared streams are looked at, round after round."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ CALLABLE_NAME = r"^([A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthRounds:
-    """The rounds of `streamops_checkpoint_health`."""
+    """The rounds of `streamops_checkpoint_health`, or of `streamops_retention_coverage`."""
 
     shards: int = 4
     """Tasks that share the streams of a round; never more than there are streams."""

@@ -48,6 +48,14 @@ class KafkaSource:
     topics: tuple[str, ...]
     options: tuple[tuple[str, str], ...] = ()
     """Options of Spark's Kafka source, as Spark names them."""
+    connection: str = ""
+    """Id of an Airflow connection of type `kafka` with the credentials for looking at the topics; used inside Airflow only."""
+    tolerated_outage: timedelta = timedelta(0)
+    """How long the stream may be down without a loss, as its owner says; zero where nobody has said."""
+
+    def __post_init__(self) -> None:
+        if self.tolerated_outage < timedelta(0):
+            raise ValueError("the tolerated outage must not be negative")
 
     @property
     def fails_on_data_loss(self) -> bool:

@@ -101,6 +101,8 @@ _SUPERVISORS_OWN = (
     "description",
     "restart",
     "sink.guarantee",
+    "source.connection",
+    "source.tolerated_outage",
     "stall",
     "timings.claim",
     "timings.start",

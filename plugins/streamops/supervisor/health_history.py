@@ -1,4 +1,4 @@
-"""What the rounds of health checks found, stream by stream, below `<state_root>/health/<stream>/`.
+"""What rounds of checks found, stream by stream, below `<state_root>/health/<stream>/` or another folder beside it.
 
 `2026-03-01.jsonl` holds one line a check, a file a day, eight days back. `changes/` holds one numbered file a change of
 verdict, created exclusively as the records of a control log are: of two rounds at once one only makes a change, and
@@ -22,6 +22,8 @@ from streamops.storage import Storage, join
 
 log = logging.getLogger(__name__)
 
+CHECKPOINTS = "health"
+"""The folder for verdicts on checkpoints."""
 DAYS_KEPT = 8
 """A week, and the day that is not over."""
 LINES_A_DAY = 2000
@@ -85,9 +87,9 @@ class KeptChange:
 class HealthHistory:
     """The files of one stream. Every method raises StorageError where the state root can't be asked."""
 
-    def __init__(self, storage: Storage, state_root: str, stream: str) -> None:
+    def __init__(self, storage: Storage, state_root: str, stream: str, *, folder: str = CHECKPOINTS) -> None:
         self._storage = storage
-        self._folder = join(state_root, "health", stream)
+        self._folder = join(state_root, folder, stream)
         self._changes = join(self._folder, "changes")
 
     def past(self, now: datetime) -> HealthPast:

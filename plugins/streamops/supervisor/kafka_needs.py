@@ -17,6 +17,8 @@ class CheckpointNeeds:
     address: str
     sources: tuple[SourceNeeds, ...]
     """None before the first batch is planned, and for a query without Kafka."""
+    query_id: str = ""
+    """Empty where the checkpoint does not tell."""
 
 
 def read_needs(storage: ReadableStorage, checkpoint: str) -> tuple[CheckpointNeeds, ...]:
@@ -39,7 +41,9 @@ def _needs(storage: ReadableStorage, facts: CheckpointFacts) -> CheckpointNeeds:
     # Only a batch in flight that is the first of a source begins with the source's own file.
     begins = facts.has_pending_batch and (facts.previous is None or None in facts.previous.sources)
     return CheckpointNeeds(
-        address=facts.address, sources=needs_of(facts, initial=_initial(storage, facts) if begins else {})
+        address=facts.address,
+        sources=needs_of(facts, initial=_initial(storage, facts) if begins else {}),
+        query_id=facts.query_id or "",
     )
 
 

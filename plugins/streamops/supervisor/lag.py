@@ -1,33 +1,21 @@
-"""How far streams are behind their topics, and until when that can be made good: for living and for dead queries alike.
+"""How far a stream is behind its topics, until when that can be made good, and how bad that is. Pure."""
 
-All from the checkpoint and the broker: Spark commits no consumer-group offsets, so nothing else knows where a dead query stands.
-Reads only.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from streamops.clock import Clock
-from streamops.coverage import Coverage, PartitionCoverage, Standing, cover
-from streamops.coverage.forecast import Basis, Forecast, Waiting, forecast
-from streamops.errors import StreamOpsError
+from streamops.coverage import Coverage, PartitionCoverage, Standing
+from streamops.coverage.catch_up import CatchUp
+from streamops.coverage.forecast import Basis, Forecast
+from streamops.coverage.past import CoveragePast
 from streamops.health.verdict import Verdict
-from streamops.kafka import BrokerFacts
-from streamops.kafka.access import KafkaAccess
-from streamops.kafka.broker import Broker, Place, RecordTime
-from streamops.spec import StreamSpec
-from streamops.storage import ReadableStorage
-from streamops.supervisor.kafka_needs import CheckpointNeeds, read_needs
 
-SECOND_LOOK = timedelta(seconds=3)
-"""Between the two looks that an odd answer of a broker needs before it counts."""
 MARGIN = timedelta(minutes=30)
 """What a person needs to see the alarm and to restart a query: a deadline nearer than that is critical."""
 NOTICE = timedelta(hours=12)
 """A deadline nearer than that is a warning: nobody is to lose data over a night."""
-MOST_PROBES = 500
-"""Partitions whose first record is looked at for its time, those with the largest lag first."""
+MOST_CATCH_UP = timedelta(days=1)
+"""As much of the time to catch up counts into act-by: a query that needs weeks, or never gets there, is no alarm for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +28,15 @@ class PartitionLag:
     forecast: Forecast
     record_time: datetime | None = None
     """Of the first record that waits."""
+    catch_up: timedelta = timedelta(0)
+    """What act-by leaves for it, see `catch_up_share`."""
 
     @property
     def act_by(self) -> datetime | None:
         """When somebody must have begun to act, so that nothing is lost; None where nothing is known to be lost."""
-        return self.forecast.not_before - MARGIN if self.forecast.not_before else None
+        if self.forecast.not_before is None or self.forecast.basis is Basis.KEEPS_PACE:
+            return None
+        return self.forecast.not_before - MARGIN - self.catch_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +47,21 @@ class StreamLag:
     at: datetime
     verdict: Verdict
     reason: str
+    rule: str = ""
+    """What makes the verdict, in a word or two; empty for `ok`."""
     partitions: tuple[PartitionLag, ...] = ()
     """The nearest deadline first, lost ones before all."""
+    catch_up: CatchUp | None = None
+    """From a start on; None where nothing has a deadline."""
+    shortfalls: tuple[str, ...] = ()
+    """Topics that keep their records too short for the outage that the stream is said to tolerate."""
+    past: CoveragePast | None = None
+    """All looks at it, this one included; None where there was nothing to look at."""
 
     @property
     def lag(self) -> int | None:
         """Offsets of all partitions that are not read yet; None where one is not known."""
-        lags = [one.coverage.lag for one in self.partitions if one.coverage.standing is not Standing.NEW]
-        known = [lag for lag in lags if lag is not None]
-        return sum(known) if known and len(known) == len(lags) else None
+        return lag_of([one.coverage for one in self.partitions])
 
     @property
     def behind(self) -> timedelta | None:
@@ -82,143 +80,72 @@ class StreamLag:
         return min((one.forecast.not_before for one in self.partitions if one.forecast.not_before), default=None)
 
 
-def lags_of(
-    specs: Sequence[StreamSpec],
-    *,
-    storage_for: Callable[[str], ReadableStorage],
-    access_for: Callable[[StreamSpec], KafkaAccess],
-    broker_for: Callable[[KafkaAccess], Broker],
-    clock: Clock,
-) -> tuple[StreamLag, ...]:
-    """The lag of each stream, in order: one scan for all streams of a cluster. What can't be asked is an answer, too."""
-    found: dict[str, StreamLag] = {}
-    clusters: dict[KafkaAccess, list[tuple[StreamSpec, Sequence[CheckpointNeeds]]]] = {}
-    for spec in specs:
-        try:
-            needs = read_needs(storage_for(spec.checkpoint), spec.checkpoint)
-            clusters.setdefault(access_for(spec), []).append((spec, [one for one in needs if one.sources]))
-        except StreamOpsError as error:
-            found[spec.name] = _unknown(spec, error, clock)
-    for access, streams in clusters.items():
-        try:
-            broker = broker_for(access)
-        except StreamOpsError as error:
-            found |= {spec.name: _unknown(spec, error, clock) for spec, _ in streams}
-        else:
-            found |= {lag.stream: lag for lag in _cluster(broker, streams, clock)}
-    return tuple(found[spec.name] for spec in specs)
+def unknown_lag(stream: str, reason: str, *, at: datetime) -> StreamLag:
+    """A stream of which nothing could be learned."""
+    return StreamLag(stream=stream, at=at, verdict=Verdict.UNKNOWN, reason=reason, rule="not-known")
 
 
-def _unknown(spec: StreamSpec, error: StreamOpsError, clock: Clock) -> StreamLag:
-    return StreamLag(stream=spec.name, at=clock.now(), verdict=Verdict.UNKNOWN, reason=str(error))
+def lag_of(partitions: Sequence[PartitionCoverage]) -> int | None:
+    """Offsets that are not read yet; None where one partition's are not known, or where there is none."""
+    lags = [one.lag for one in partitions if one.standing is not Standing.NEW]
+    known = [lag for lag in lags if lag is not None]
+    return sum(known) if known and len(known) == len(lags) else None
 
 
-Streams = Sequence[tuple[StreamSpec, Sequence[CheckpointNeeds]]]
+def catch_up_share(catch_up: CatchUp, kept: timedelta | None) -> timedelta:
+    """What act-by leaves for catching up: a day at most, and half of the time `kept` that the topic keeps its records.
+
+    More would make an alarm of each lag on a topic that keeps an hour.
+    """
+    most = min(MOST_CATCH_UP, kept / 2) if kept else MOST_CATCH_UP
+    return most if catch_up.is_never else min(most, catch_up.duration or timedelta(0))
 
 
-def _cluster(broker: Broker, streams: Streams, clock: Clock) -> Iterable[StreamLag]:
-    topics = {topic for spec, needs in streams for topic in _topics(spec, needs)}
-    facts = broker.scan(topics)
-    covered = {spec.name: _covered(spec, needs, facts, {}) for spec, needs in streams}
-    if any(one.suspected for coverage in _all(covered) for one in coverage.partitions):
-        clock.sleep(SECOND_LOOK)
-        facts = broker.scan(topics)
-        covered = {spec.name: _covered(spec, needs, facts, covered[spec.name]) for spec, needs in streams}
-    times = broker.record_times(_at_risk(facts, _all(covered)))
-    for spec, _ in streams:
-        yield _stream(spec, covered[spec.name], facts, times)
+def needs_catching_up(forecast: Forecast) -> bool:
+    """Whether the query would have to catch up first: one that reads does so already, at the pace that it has."""
+    return forecast.not_before is not None and forecast.basis not in (Basis.KEEPS_PACE, Basis.HEADROOM)
 
 
-def _all(covered: Mapping[str, Mapping[str, Coverage]]) -> list[Coverage]:
-    return [coverage for checkpoints in covered.values() for coverage in checkpoints.values()]
-
-
-def _topics(spec: StreamSpec, needs: Iterable[CheckpointNeeds]) -> set[str]:
-    read = {need.topic for checkpoint in needs for source in checkpoint.sources for need in source.partitions}
-    return read | set(spec.source.topics)
-
-
-def _covered(
-    spec: StreamSpec, needs: Iterable[CheckpointNeeds], facts: BrokerFacts, before: Mapping[str, Coverage]
-) -> dict[str, Coverage]:
-    """By address of the checkpoint."""
-    topics = spec.source.topics
-    return {one.address: cover(one.sources, facts, subscribed=topics, before=before.get(one.address)) for one in needs}
-
-
-def _at_risk(facts: BrokerFacts, coverages: Iterable[Coverage]) -> set[Place]:
-    """The first record that waits in each partition that time deletes from, the longest rows first."""
-    waiting = {
-        (one.topic, one.partition, one.start): one.lag or 0
-        for coverage in coverages
-        for one in coverage.partitions
-        if one.standing is Standing.COVERED and one.start is not None and one.lag
-    }
-    timed = {
-        topic.topic
-        for topic in facts.topics
-        if topic.retention and topic.retention.is_deleting and topic.retention.time is not None
-    }
-    rows = sorted((place for place in waiting if place[0] in timed), key=lambda place: -waiting[place])
-    return {Place(topic=topic, partition=number, offset=start) for topic, number, start in rows[:MOST_PROBES]}
-
-
-def _stream(
-    spec: StreamSpec, covered: Mapping[str, Coverage], facts: BrokerFacts, times: Mapping[Place, RecordTime]
-) -> StreamLag:
-    if not covered:
-        reason = "no batch was planned yet: it begins where `startingOffsets` says"
-        return StreamLag(stream=spec.name, at=facts.at, verdict=Verdict.OK, reason=reason)
-    partitions = [
-        _partition(address, one, facts, times) for address, coverage in covered.items() for one in coverage.partitions
-    ]
-    partitions.sort(key=_urgency)
-    verdict, reason = _judged(partitions, facts.at)
-    return StreamLag(stream=spec.name, at=facts.at, verdict=verdict, reason=reason, partitions=tuple(partitions))
-
-
-def _partition(
-    checkpoint: str, one: PartitionCoverage, facts: BrokerFacts, times: Mapping[Place, RecordTime]
-) -> PartitionLag:
-    if one.standing is not Standing.COVERED or one.start is None or one.earliest is None or one.latest is None:
-        return PartitionLag(
-            checkpoint=checkpoint, coverage=one, forecast=Forecast(basis=Basis.UNKNOWN, reason=one.reason)
-        )
-    told = times.get(Place(topic=one.topic, partition=one.partition, offset=one.start))
-    topic = facts.topic(one.topic)
-    waiting = Waiting(
-        start=one.start,
-        earliest=one.earliest,
-        latest=one.latest,
-        record_time=told.at if told else None,
-        retention=topic.retention,
-    )
-    foretold = forecast(waiting, now=facts.at)
-    return PartitionLag(checkpoint=checkpoint, coverage=one, forecast=foretold, record_time=waiting.record_time)
+def by_urgency(partitions: Sequence[PartitionLag]) -> tuple[PartitionLag, ...]:
+    """Lost ones first, then what is not known, then the nearest act-by."""
+    return tuple(sorted(partitions, key=_urgency))
 
 
 def _urgency(one: PartitionLag) -> tuple[bool, bool, float, int]:
     standing = one.coverage.standing
-    left = one.forecast.not_before.timestamp() if one.forecast.not_before else float("inf")
+    left = one.act_by.timestamp() if one.act_by else float("inf")
     return (not standing.is_lossy, standing is not Standing.UNKNOWN, left, -(one.coverage.lag or 0))
 
 
-def _judged(partitions: Sequence[PartitionLag], now: datetime) -> tuple[Verdict, str]:
-    """The worst partition decides; they are sorted by urgency."""
-    lossy = [one for one in partitions if one.coverage.standing.is_lossy]
-    if lossy:
-        return Verdict.CRITICAL, _place(lossy[0]) + lossy[0].coverage.reason
-    unknown = [one for one in partitions if one.coverage.standing is Standing.UNKNOWN]
-    dated = [one for one in partitions if one.act_by]
-    nearest = min(dated, key=lambda one: one.act_by or now, default=None)
+def judged(partitions: Sequence[PartitionLag], shortfalls: Sequence[str], *, now: datetime) -> tuple[Verdict, str, str]:
+    """Verdict, rule and reason; the partitions by urgency, so that the first of a kind speaks for all.
+
+    What is lost comes before what will be, and that before what is not known: waiting makes the first two worse. A deadline
+    that is hours away says less than an answer that is missing.
+    """
+    first = partitions[0] if partitions else None
+    if first and first.coverage.standing.is_lossy:
+        return Verdict.CRITICAL, f"records-{first.coverage.standing}", _place(first) + first.coverage.reason
+    nearest = min((one for one in partitions if one.act_by), key=lambda one: one.act_by or now, default=None)
     if nearest and nearest.act_by and nearest.act_by <= now:
-        return Verdict.CRITICAL, _place(nearest) + nearest.forecast.reason
+        return Verdict.CRITICAL, "act-by-over", _place(nearest) + nearest.forecast.reason
+    unknown = next((one for one in partitions if one.coverage.standing is Standing.UNKNOWN), None)
     if unknown:
-        return Verdict.UNKNOWN, _place(unknown[0]) + unknown[0].coverage.reason
+        return Verdict.UNKNOWN, "not-known", _place(unknown) + unknown.coverage.reason
     if nearest and nearest.act_by and nearest.act_by - now <= NOTICE:
-        return Verdict.WARNING, _place(nearest) + nearest.forecast.reason
-    return Verdict.OK, "everything that it needs is there"
+        return Verdict.WARNING, "deadline-near", _place(nearest) + nearest.forecast.reason
+    if edge := next((one for one in partitions if one.forecast.not_before and one.act_by is None), None):
+        reason = "what it reads now is deleted within the half hour, though it gains"
+        return Verdict.WARNING, "near-the-edge", f"{_place(edge)}{reason}: {edge.forecast.reason}"
+    if shortfalls:
+        return Verdict.WARNING, "retention-too-short", shortfalls[0]
+    return Verdict.OK, "", "everything that it needs is there"
 
 
 def _place(one: PartitionLag) -> str:
     return f"{one.coverage.topic}-{one.coverage.partition}: "
+
+
+def partitions_of(covered: Sequence[Coverage]) -> list[PartitionCoverage]:
+    """All partitions of several checkpoints."""
+    return [one for coverage in covered for one in coverage.partitions]

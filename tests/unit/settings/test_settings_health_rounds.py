@@ -1,4 +1,4 @@
-"""The section `checkpoint_health` of the settings file."""
+"""The sections `checkpoint_health` and `retention_coverage` of the settings file: the same settings for two kinds of rounds."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -103,3 +103,22 @@ def test_beside_a_broken_frame_it_is_one_problem_of_the_whole_file(project: Proj
 def test_impossible_rounds_can_not_be_built(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         HealthRounds(**changes)
+
+
+def test_each_kind_of_rounds_has_its_own_settings(project: Project) -> None:
+    settings = project.load_text(with_section("checkpoint_health: {every: 7m}\nretention_coverage: {shards: 2}"))
+
+    assert (settings.checkpoint_health.every, settings.checkpoint_health.shards) == (timedelta(minutes=7), 4)
+    assert (settings.retention_coverage.every, settings.retention_coverage.shards) == (timedelta(minutes=5), 2)
+
+
+def test_a_mistake_in_one_section_leaves_the_other(project: Project) -> None:
+    settings = project.load_text(with_section("checkpoint_health: {every: 7m}\nretention_coverage: {every: often}"))
+
+    assert settings.checkpoint_health.every == timedelta(minutes=7)
+    assert settings.retention_coverage == DEFAULTS
+    assert [problem.place for problem in settings.asides] == ["retention_coverage.every"]
+
+
+def test_the_shipped_file_writes_out_the_true_defaults_of_the_coverage_rounds() -> None:
+    assert load_settings(EXAMPLE, {}).retention_coverage == DEFAULTS

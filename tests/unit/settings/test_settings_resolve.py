@@ -1,3 +1,4 @@
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +86,25 @@ def test_a_place_that_cannot_serve_is_refused(project: Project, changes: dict[st
     settings = project.load(streams={"orders": a_declared_stream(**changes)})
 
     assert [error.place for error in settings.errors] == [f"streams.orders.{place}"]
+
+
+def test_what_the_source_says_of_outages_and_credentials_reaches_the_spec(project: Project) -> None:
+    said = {"kafka": {"connection": "orders_cluster", "tolerated_outage": "3d"}}
+
+    told, silent = (project.load(streams={"orders": a_declared_stream(source=source)}) for source in (said, {}))
+
+    assert (told.stream("orders").source.connection, told.stream("orders").source.tolerated_outage) == (
+        "orders_cluster",
+        timedelta(days=3),
+    )
+    assert (silent.stream("orders").source.connection, silent.stream("orders").source.tolerated_outage) == (
+        "",
+        timedelta(0),
+    )
+
+
+@pytest.mark.parametrize("outage", ["soon", "-1d", 5])
+def test_an_outage_is_a_duration(project: Project, outage: object) -> None:
+    settings = project.load(streams={"orders": a_declared_stream(source={"kafka": {"tolerated_outage": outage}})})
+
+    assert [problem.place for problem in settings.errors] == ["streams.orders.source.kafka.tolerated_outage"]
