@@ -10,6 +10,7 @@ What is proven, in order:
 """
 
 import json
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -36,6 +37,8 @@ def sandbox(run: Run, sandbox_root: Path) -> Iterator[Sandbox]:
     """The sandbox after the demo, still up."""
     demo = run("streamops.sandbox.demo")
     assert demo.returncode == 0, demo.stdout
+    # The coverage of the dead stream, partition by partition.
+    assert re.search(r"orders-0 +covered +\d+ +0 +\d+ +\d+ +20\d\d-", demo.stdout), demo.stdout
     sandbox = Sandbox(SandboxLayout(project=PROJECT, root=sandbox_root), narrator=SilentNarrator())
     yield sandbox
     sandbox.down()

@@ -114,6 +114,19 @@ def test_the_time_of_a_record_is_read_without_a_group(cluster, broker):
     assert (times[places[1]].at, times[places[1]].trouble) == (None, "no record is there")
 
 
+def test_several_places_of_long_partitions_are_read_and_no_more_than_that(cluster, broker):
+    """A driver with two queries asks for two places in each partition; behind each lie thousands of records."""
+    cluster.create("long", partitions=3)
+    for partition in range(3):
+        cluster.produce("long", 3000, partition=partition, at_ms=1_772_366_400_000)
+        cluster.produce("long", 3000, partition=partition, at_ms=1_772_366_460_000)
+    places = [Place(topic="long", partition=number, offset=offset) for number in range(3) for offset in (100, 3100)]
+
+    times = broker.record_times(places)
+
+    assert [times[place].at.minute for place in places] == [0, 1, 0, 1, 0, 1]
+
+
 def test_the_first_record_behind_a_gap_counts(cluster, broker):
     cluster.create("gap")
     cluster.produce("gap", 4, at_ms=1_772_366_400_000)

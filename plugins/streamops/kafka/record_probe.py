@@ -4,7 +4,7 @@ Only the first record at each place is looked at; what else a fetch brings is th
 right to READ the topic.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,7 +22,9 @@ _SETTINGS = {
     "enable.auto.commit": False,
     "auto.offset.reset": "error",
     "enable.partition.eof": True,
+    # What is behind the first record is of no use. By default the client then rests a second before the next partition.
     "queued.min.messages": 1,
+    "fetch.queue.backoff.ms": 5,
     "fetch.message.max.bytes": 16 * 1024,
     "log_level": 0,
 }
@@ -31,11 +33,10 @@ _SETTINGS = {
 def probe_record_times(
     access: KafkaAccess, places: Collection[Place], *, clock: Clock, limit: timedelta
 ) -> Mapping[Place, RecordTime]:
-    """The stamps, one place in a partition, as far as they came within the limit; the others say why not. Never raises."""
-    from confluent_kafka import Consumer, KafkaException, TopicPartition
+    """The stamps, as far as they came within the limit; the others say why not. Never raises."""
+    from confluent_kafka import Consumer, KafkaException
 
-    asked = {(place.topic, place.partition): place for place in places}
-    if not asked:
+    if not places:
         return {}
     try:
         consumer = Consumer({**dict(access.properties), "bootstrap.servers": access.bootstrap, **_SETTINGS})
@@ -45,20 +46,36 @@ def probe_record_times(
     found: dict[Place, RecordTime] = {}
     trouble = f"no answer within {limit.total_seconds():.0f} s"
     try:
-        consumer.assign([TopicPartition(place.topic, place.partition, place.offset) for place in asked.values()])
-        until = clock.monotonic() + limit
-        while len(found) < len(asked) and clock.monotonic() < until:
-            message = consumer.poll(_POLL_SECONDS)
-            if message is None:
-                continue
-            places_told = [asked[place] for place in asked if _is_about(message, place)]
-            found |= {place: _told(message, access) for place in places_told if place not in found}
-            consumer.pause([TopicPartition(place.topic, place.partition) for place in places_told])
+        for place, answer in _answers(consumer, access, places, clock=clock, until=clock.monotonic() + limit):
+            found[place] = answer
     except KafkaException as error:
         trouble = without_secrets(str(error), access.properties)
     finally:
         consumer.close()
     return {place: found.get(place, RecordTime(at=None, trouble=trouble)) for place in places}
+
+
+def _answers(
+    consumer: Any, access: KafkaAccess, places: Collection[Place], *, clock: Clock, until: timedelta
+) -> Iterator[tuple[Place, RecordTime]]:
+    """One place of a partition after the other, all partitions at once."""
+    from confluent_kafka import TopicPartition
+
+    waiting: dict[tuple[str, int], list[Place]] = {}
+    for place in sorted(places, key=lambda place: -place.offset):
+        waiting.setdefault((place.topic, place.partition), []).append(place)
+    asked = {partition: rest.pop() for partition, rest in waiting.items()}
+    consumer.assign([TopicPartition(place.topic, place.partition, place.offset) for place in asked.values()])
+    while asked and clock.monotonic() < until:
+        message = consumer.poll(_POLL_SECONDS)
+        if message is None:
+            continue
+        for partition in [partition for partition in asked if _is_about(message, partition)]:
+            yield asked.pop(partition), _told(message, access)
+            consumer.incremental_unassign([TopicPartition(*partition)])
+            if waiting[partition]:
+                asked[partition] = following = waiting[partition].pop()
+                consumer.incremental_assign([TopicPartition(*partition, following.offset)])
 
 
 def _is_about(message: Any, place: tuple[str, int]) -> bool:

@@ -3,7 +3,8 @@
 What it shows, in order:
 
 1. Airflow starts the stream; batches are committed.
-2. The driver is killed (SIGKILL): it is noticed, resubmitted, and goes on from the same checkpoint.
+2. The driver is killed (SIGKILL): what it has not read, and until when that is there, is told from its checkpoint. It is
+   noticed, resubmitted, and goes on from the same checkpoint.
 3. The Airflow task process is killed: the stream does not notice.
 4. Triggerer and scheduler are killed and started again: the stream does not notice.
 5. Every order sent is in the table exactly once.
@@ -13,6 +14,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 
@@ -28,6 +30,7 @@ from streamops.sandbox.state import ADMIN
 from streamops.sandbox.supervising_task import SupervisingTask
 from streamops.sandbox.timeline import Reaction, now
 from streamops.sandbox.waiting import StderrNarrator
+from streamops.supervisor.lag_lines import lag_lines
 
 RESULT = "demo.json"
 RATE = 200.0
@@ -104,7 +107,10 @@ class Demo:
         killed_at, begin = now(), time.monotonic()
         epoch = self._stream.kill_leader()
         committed = timeline.committed()
-        self._tell(f"kill -9 of the driver of epoch {epoch}, after batch {committed}")
+        self._tell(
+            f"kill -9 of the driver of epoch {epoch}, after batch {committed}; what streamops lag says of the dead one:"
+        )
+        self._show(lag_lines(self._stream.lag()))
         reaction = self._stream.wait_for_reaction(epoch, killed_at, limit=timedelta(minutes=3))
         self._stream.wait_committed(committed + 1, what="first new batch")
         first_batch = time.monotonic() - begin
@@ -134,6 +140,10 @@ class Demo:
         self._tell(f"{BATCHES_WITHOUT_AIRFLOW} more batches were committed meanwhile")
         airflow.start()
         self._tell("triggerer and scheduler are back")
+
+    def _show(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._console.print(f"          {line}", highlight=False, markup=False, soft_wrap=True)
 
     def _account(self) -> Ledger:
         state = self._stream.stop_orders()

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from streamops.clock import Clock, SystemClock
 from streamops.errors import SandboxError
+from streamops.kafka.access import KafkaAccess
+from streamops.kafka.confluent import ConfluentBroker
 from streamops.sandbox.drivers import kill, live_drivers
 from streamops.sandbox.ledger import Ledger, count_rows, take_ledger
 from streamops.sandbox.orders import OrdersState
@@ -16,6 +18,8 @@ from streamops.sandbox.timeline import Reaction, Timeline
 from streamops.sandbox.waiting import Narrator, wait_until_nothing_is_missing
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
+from streamops.supervisor.lag import StreamLag
+from streamops.supervisor.lag_look import LagDoors, lags_of
 from streamops.supervisor.requests import Requests, this_author
 
 STREAM = "orders_to_delta"
@@ -67,6 +71,17 @@ class SandboxedStream:
         if reaction is None:
             raise SandboxError("the control log lost a record between two looks")
         return reaction
+
+    def lag(self) -> StreamLag:
+        """What the stream has not read yet, from its checkpoint and the broker: no driver need live."""
+        doors = LagDoors(
+            storage_for=lambda checkpoint: LocalStorage(),
+            access_for=lambda spec: KafkaAccess(bootstrap=spec.source.bootstrap_servers),
+            broker_for=lambda access: ConfluentBroker(access, self._clock),
+            clock=self._clock,
+        )
+        (lag,) = lags_of([self.spec], doors=doors)
+        return lag
 
     def stop_orders(self) -> OrdersState:
         """Stop the generator; SandboxError when it can't say exactly what it sent."""
