@@ -164,7 +164,8 @@ def _resumption(place: Place, recipe: Recipe, *, copy: str) -> dict[str, Any]:
         "slow_portion": -1,
         "pause_ms": 0,
         "rest_ms": 0,
-        "batches": BATCHES_RESUMED,
+        # With async tracking one batch may take all that has come since the last entry.
+        "batches": 1 if recipe.is_async else BATCHES_RESUMED,
     }
 
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from streamops.restart.engines import Engine, engine_of
 
@@ -33,9 +34,10 @@ class Recording:
         return f"file://{self.checkpoint}"
 
     @cached_property
-    def expected(self) -> dict:
+    def expected(self) -> dict[str, Any]:
         """What Spark told while it ran the query, and when it was resumed."""
-        return json.loads((self.folder / "expected.json").read_text())
+        told: dict[str, Any] = json.loads((self.folder / "expected.json").read_text())
+        return told
 
     @property
     def engine(self) -> Engine:

@@ -15,6 +15,8 @@ from streamops.supervisor.checkup import check
 from support.recordings import recordings
 
 ALL = recordings()
+REFUSED_FOR_THEIR_SCHEMA = {"3.5.9/joined-hdfs", "3.5.9/joined-hdfs-killed", "3.5.9/joined-changelog"}
+"""3.5 writes the key of a join down as never null, 4.2 plans it as nullable. Only the query tells, no checkpoint does."""
 
 
 def each(chosen):
@@ -83,7 +85,13 @@ def test_holes_of_async_tracking_are_unknown_until_somebody_declares_it(recordin
     assert (checkup.verdict is Verdict.UNKNOWN) == has_hole
 
 
-@each([recording for recording in ALL if "upgraded" in recording.expected])
+@each(
+    [
+        recording
+        for recording in ALL
+        if "upgraded" in recording.expected and str(recording) not in REFUSED_FOR_THEIR_SCHEMA
+    ]
+)
 def test_a_start_on_the_pinned_spark_goes_as_it_was_foretold(recording):
     """What an upgrade does to the checkpoint of an older Spark."""
     upgraded = recording.expected["upgraded"]
@@ -94,6 +102,18 @@ def test_a_start_on_the_pinned_spark_goes_as_it_was_foretold(recording):
     assert plan.next_batch == (ran[0] if ran else None)
     assert plan.expected_error in upgraded["error"]
     assert bool(plan.expected_error) == bool(upgraded["error"])
+
+
+@each([recording for recording in ALL if str(recording) in REFUSED_FOR_THEIR_SCHEMA])
+def test_that_an_upgrade_changes_the_schema_of_a_joins_state_is_not_foretold(recording):
+    """A limit, held here so that it is known: the plan says that the start goes on, and 4.2.0 refuses the state."""
+    upgraded = recording.expected["upgraded"]
+
+    plan = check(LocalStorage(), recording.address, engine=engine_of(upgraded["spark"]), **declared(recording)).restart
+
+    assert upgraded["error"].startswith("[STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE]")
+    assert upgraded["batches"] == []
+    assert plan.expected_error == ""
 
 
 def value(text):
