@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -19,6 +20,8 @@ import pytest
 
 from streamops.cli.main import main
 from streamops.errors import StorageError
+from streamops.health.checkpoint.sample import HealthSample
+from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Severity, Verdict
 from streamops.restart.engines import PINNED
 from streamops.storage.local import LocalStorage
@@ -53,8 +56,6 @@ COMMON = {"spark.sql.shuffle.partitions": "2", "spark.sql.streaming.stateStore.m
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """One kind of query."""
-
     name: str
     rows: Callable
     """From a session and a folder for input to a frame."""
@@ -65,7 +66,6 @@ class Kind:
 
     @property
     def is_async(self) -> bool:
-        """Whether the query itself leaves holes in both logs."""
         return "asyncProgressTrackingEnabled" in self.options
 
 
@@ -128,15 +128,14 @@ SOME = frozenset({"files-purging", "file-sink", "hdfs-state-purging", "rocksdb-u
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """A query that runs."""
-
     kind: Kind
     checkpoint: Path
     query: object
+    before: list[HealthSample] = field(default_factory=list)
+    """What earlier checks of it have kept, oldest first."""
 
     @property
     def batches(self) -> int:
-        """How many it has run."""
         progress = self.query.lastProgress
         return progress.batchId + 1 if progress else 0
 
@@ -202,16 +201,20 @@ class Looked:
 
 
 def look(running: Running) -> Looked:
-    """A check by the function that everybody asks."""
+    """A check by the function that everybody asks, with all that rounds of checks know of a declared stream."""
+    now = datetime.now(UTC)
     try:
         found = check(
             LocalStorage(),
             f"file://{running.checkpoint}",
             engine=PINNED,
             tracks_progress_async=running.kind.is_async,
+            confs=tuple({**COMMON, **running.kind.conf}.items()),
+            watch=Watch(now=now, before=tuple(running.before), has_driver=True),
         )
     except StorageError as error:
         return Looked(verdict=Verdict.UNKNOWN, told=(("storage", str(error)),))
+    running.before.append(found.sample(now))
     told = [
         (finding.rule, f"{finding.file}: {finding.evidence}")
         for finding in found.findings

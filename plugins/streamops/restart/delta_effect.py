@@ -1,4 +1,4 @@
-"""What a start makes of a Delta source whose table no longer fits the offsets: an error, or rows passed over in silence."""
+"""What a start makes of a Delta source whose table no longer fits the offsets: an error, each time."""
 
 from dataclasses import replace
 
@@ -11,9 +11,8 @@ from streamops.restart.plan import RestartPlan, Safety
 def with_delta_source(plan: RestartPlan, facts: CheckpointFacts, table: DeltaTableFacts) -> RestartPlan:
     """The plan as it is once the table that the query reads was asked; a plan that is worse already stays.
 
-    Delta's source refuses another table and, with `failOnDataLoss`, versions that are gone (delta-spark 4.4: its error
-    classes are in the texts below). A start beyond the newest version waits, and passes over
-    what comes until then.
+    Delta's source refuses another table and, with `failOnDataLoss`, versions that are gone or yet to come. Tried on Spark 4.2.0
+    with delta-spark 4.4.0.
     """
     if plan.safety not in (Safety.SAFE, Safety.SAFE_IF_IDEMPOTENT):
         return plan
@@ -21,15 +20,11 @@ def with_delta_source(plan: RestartPlan, facts: CheckpointFacts, table: DeltaTab
     if source.fit is Fit.ANOTHER_TABLE:
         return _refused(plan, "the table is another one than the offsets were taken from", _ANOTHER_TABLE)
     if source.fit is Fit.REMOVED:
-        why = f"the source needs version {source.version}, the table's log begins at {table.earliest_commit}"
+        why = f"the start reads version {source.version}, the table's commits begin at {table.earliest_commit}"
         return _refused(plan, why, _MISSING_FILES)
     if source.fit is Fit.BEYOND:
-        return replace(
-            plan,
-            safety=Safety.UNSAFE,
-            summary=f"{plan.summary}; but it would read from version {source.version} of a table that has {table.version}, and"
-            " pass over what comes until then",
-        )
+        why = f"the offsets reach version {source.version}, the table has come to {table.version} only"
+        return _refused(plan, why, _TRAILING_MISSING)
     return plan
 
 
@@ -38,4 +33,5 @@ def _refused(plan: RestartPlan, why: str, error: str) -> RestartPlan:
 
 
 _ANOTHER_TABLE = "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE"
+_TRAILING_MISSING = "DELTA_STREAMING_TRAILING_COMMIT_MISSING"
 _MISSING_FILES = "DELTA_MISSING_FILES_UNEXPECTED_VERSION"

@@ -169,5 +169,5 @@ def test_the_table_that_the_query_reads_is_compared_with_its_offsets(checkpoint,
     code, document = report(capsys, folder, "--delta", table(4))
     missing, without = report(capsys, folder, "--delta", str(tmp_path / "nowhere"))
 
-    assert (code, rules(document), document["restart"]["safety"]) == (4, ["beyond-delta-table"], "unsafe")
+    assert (code, rules(document), document["restart"]["safety"]) == (4, ["beyond-delta-table"], "futile")
     assert (missing, rules(without)) == (4, ["unread-delta-source"])

@@ -44,7 +44,7 @@ def table(version, *, earliest=0):
 
 
 ANOTHER = "7d6a3f0e-0000-4000-8000-00000000000f"
-SAFE, FUTILE, UNSAFE = Safety.SAFE, Safety.FUTILE, Safety.UNSAFE
+SAFE, FUTILE = Safety.SAFE, Safety.FUTILE
 ROWS = [
     pytest.param(reading(offset(12)), table(12), [], SAFE, id="the newest version is next"),
     pytest.param(reading(offset(13)), table(12), [], SAFE, id="all is read: the end is the begin of the next version"),
@@ -72,7 +72,14 @@ ROWS = [
     pytest.param(
         reading(offset(4)), table(12, earliest=None), ["removed-delta-versions"], FUTILE, id="all commits are gone"
     ),
-    pytest.param(reading(offset(14)), table(12), ["beyond-delta-table"], UNSAFE, id="beyond the newest"),
+    pytest.param(
+        reading(offset(6), offset(4)),
+        table(12, earliest=5),
+        ["removed-delta-versions"],
+        FUTILE,
+        id="the last batch is planned again, committed or not",
+    ),
+    pytest.param(reading(offset(14)), table(12), ["beyond-delta-table"], FUTILE, id="beyond the newest"),
     pytest.param(
         reading(offset(12, table_id=ANOTHER)), table(12), ["another-delta-table"], FUTILE, id="the table was made anew"
     ),
@@ -106,8 +113,12 @@ def test_what_is_told_of_the_table_that_a_query_reads(found, place, rules, safet
 
 
 def test_a_start_that_fails_foretells_delta_s_words():
-    """The names of error classes in delta-spark 4.4."""
-    snapshots = [inspected(reading(offset(4))), inspected(reading(offset(12, table_id=ANOTHER)))]
+    """The names of error classes in delta-spark 4.4, as real starts gave them."""
+    snapshots = [
+        inspected(reading(offset(4))),
+        inspected(reading(offset(12, table_id=ANOTHER))),
+        inspected(reading(offset(14))),
+    ]
 
     plans = [
         with_delta_source(plan_in_depth(one, known=None), one.facts, table(12, earliest=5).table) for one in snapshots
@@ -116,6 +127,7 @@ def test_a_start_that_fails_foretells_delta_s_words():
     assert [plan.expected_error for plan in plans] == [
         "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
         "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
+        "DELTA_STREAMING_TRAILING_COMMIT_MISSING",
     ]
 
 

@@ -240,7 +240,7 @@ def source_of(folder, *, first=0):
     ("version", "rules", "expected"),
     [
         pytest.param(9, [], ("safe", 5), id="all is read"),
-        pytest.param(40, [("beyond-delta-table", "critical")], ("unsafe", 5), id="edited to beyond the table"),
+        pytest.param(40, [("beyond-delta-table", "critical")], ("futile", None), id="edited to beyond the table"),
     ],
 )
 def test_an_edited_version_of_a_delta_source_is_held_against_the_table(tmp_path, version, rules, expected):

@@ -42,7 +42,7 @@ def another_delta_table(snapshot: CheckpointSnapshot, place: Sink) -> Iterator[F
 
 
 def removed_delta_versions(snapshot: CheckpointSnapshot, place: Sink) -> Iterator[Finding]:
-    """Versions that were not read yet are gone from the table's log (`delta.logRetentionDuration`)."""
+    """Versions that a start reads are gone from the table's log (`delta.logRetentionDuration`)."""
     if not isinstance(place, DeltaSink):
         return
     source = delta_source(snapshot.facts, place.table)
@@ -52,7 +52,7 @@ def removed_delta_versions(snapshot: CheckpointSnapshot, place: Sink) -> Iterato
         rule="removed-delta-versions",
         severity=Severity.CRITICAL,
         file=f"{OFFSETS}/{snapshot.facts.last_offset}",
-        evidence=f"version {source.version} is read next, the table's commits begin at {place.table.earliest_commit}",
+        evidence=f"a start reads version {source.version}, the table's commits begin at {place.table.earliest_commit}",
         meaning="a start fails, the same way each time; with `failOnDataLoss` false it jumps, and what was between is lost",
         repair="restore those commits from a copy; otherwise read the gap from a snapshot of the table, and begin anew"
         " with `startingVersion`",
@@ -71,8 +71,9 @@ def beyond_delta_table(snapshot: CheckpointSnapshot, place: Sink) -> Iterator[Fi
         rule="beyond-delta-table",
         severity=Severity.CRITICAL,
         file=f"{OFFSETS}/{snapshot.facts.last_offset}",
-        evidence=f"version {source.version} is read next, the table's newest is {place.table.version}",
-        meaning="the query waits until the table has come so far, and passes over all that is written until then",
+        evidence=f"the offsets reach version {source.version}, the table's newest is {place.table.version}",
+        meaning="a start fails with DELTA_STREAMING_TRAILING_COMMIT_MISSING until the table has come so far; what is written"
+        " until then is never read",
         repair=f"put the offset back that the progress event of batch {snapshot.facts.last_offset} shows; where the table was"
         " restored from an older copy, begin a new checkpoint",
     )
