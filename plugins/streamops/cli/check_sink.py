@@ -64,12 +64,6 @@ def refuse_without_library(sink: Sink | None) -> None:
         raise MissingLibraryError(sink.reason)
 
 
-def sink_line(sink: Sink) -> str:
-    """Where the sink stands, in one line."""
-    address = sink.address if sink.address.isprintable() else repr(sink.address)
-    return f"sink {address}: {_told(sink)}"
-
-
 def sink_fields(sink: Sink | None) -> dict[str, object] | None:
     """The sink as JSON has it; None where nobody asked for it."""
     if sink is None:
@@ -81,13 +75,3 @@ def sink_fields(sink: Sink | None) -> dict[str, object] | None:
     if isinstance(sink, DeltaSink):
         fields |= {"table_id": sink.table.table_id, "table_version": sink.table.version}
     return fields
-
-
-def _told(sink: Sink) -> str:
-    if isinstance(sink, DeltaSink):
-        newest = sink.newest_batch
-        has = "nothing known of this query" if newest is None else f"batch {newest} of this query"
-        return f"Delta table, version {sink.table.version}, {has}"
-    if isinstance(sink, FileSink):
-        return f"file sink, {'no batch' if sink.log.is_empty else f'batch {sink.newest_batch}'}"
-    return "not read" if isinstance(sink, UnreadSink) else "not found"

@@ -22,7 +22,7 @@ from streamops.restart.engines import PINNED, Engine
 from streamops.restart.input_effect import with_input
 from streamops.restart.plan import plan_in_depth
 from streamops.restart.sink_effect import with_sink
-from streamops.sink import DeltaSink, Sink, recognises_batches
+from streamops.sink import DeltaSink, Sink, SinkView, recognises_batches
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage import ReadableStorage
 from streamops.supervisor.sink_look import SinkPlace, declared_sink, look_at_both
@@ -108,26 +108,38 @@ def check(
         confs=confs,
         master=master,
         max_file_age=source_input.max_file_age if source_input else MAX_FILE_AGE,
+        has_driver=bool(watch and watch.has_driver),
     )
     restart = plan_in_depth(snapshot, known=known, engine=engine, tracks_progress_async=tracks_progress_async)
     findings = judge_checkpoint(snapshot, expected, watch)
     if source_input and watch:
         found = read_input(storage, address, snapshot, address=source_input.address)
         restart = with_input(restart, found)
-        findings = worst_first((*findings, *judge_input(found, expected, watch)))
+        findings = (*findings, *judge_input(found, expected, watch))
     if source_table:
         place = source_table.read()
         restart = with_delta_source(restart, snapshot.facts, place.table) if isinstance(place, DeltaSink) else restart
-        findings = worst_first((*findings, *judge_delta_source(snapshot, place)))
+        findings = (*findings, *judge_delta_source(snapshot, place))
     if view:
         restart = with_sink(restart, snapshot.facts, view)
-        findings = worst_first((*findings, *judge_sink(snapshot, view)))
+        findings = (*findings, *judge_sink(snapshot, view))
+    return _concluded(snapshot, restart, findings, engine=engine, view=view)
+
+
+def _concluded(
+    snapshot: CheckpointSnapshot,
+    restart: RestartPlan,
+    findings: tuple[Finding, ...],
+    *,
+    engine: Engine,
+    view: SinkView | None,
+) -> Checkup:
     return Checkup(
         verdict=Verdict.of(max(worst_of(findings), _SEVERITIES[restart.safety])),
         engine=engine,
         snapshot=snapshot,
         restart=restart,
-        findings=findings,
+        findings=worst_first(findings),
         sink=view.latest if view else None,
     )
 

@@ -1,8 +1,9 @@
-"""A checkup as plain lines, for logs and messages: the words of `streamops check`, without its colours and its wrapping."""
+"""A checkup in plain lines: for logs and messages as they are, for a terminal with colours."""
 
 from collections.abc import Iterator
 
 from streamops.health.verdict import Finding
+from streamops.sink import DeltaSink, FileSink, Sink, UnreadSink
 from streamops.supervisor.checkup import Checkup
 
 
@@ -31,6 +32,18 @@ def _head(checkup: Checkup) -> Iterator[str]:
         f"query {facts.query_id or 'unknown'}, offsets to batch {_batch(facts.last_offset)}{at},"
         f" commits to batch {_batch(facts.last_commit)}{written_by}"
     )
+    if checkup.sink:
+        yield f"sink {checkup.sink.address}: {_standing_of(checkup.sink)}"
+
+
+def _standing_of(sink: Sink) -> str:
+    if isinstance(sink, DeltaSink):
+        newest = sink.newest_batch
+        has = "nothing known of this query" if newest is None else f"batch {newest} of this query"
+        return f"Delta table, version {sink.table.version}, {has}"
+    if isinstance(sink, FileSink):
+        return f"file sink, {'no batch' if sink.log.is_empty else f'batch {sink.newest_batch}'}"
+    return "not read" if isinstance(sink, UnreadSink) else "not found"
 
 
 def _findings(checkup: Checkup) -> Iterator[str]:

@@ -40,6 +40,16 @@ def test_the_declared_sink_decides_what_a_batch_in_flight_means():
     assert (not_recognised.verdict, rules(not_recognised)) == (Verdict.WARNING, ["pending-batch"])
 
 
+def test_a_batch_in_flight_under_a_living_driver_is_no_warning_whatever_the_sink_is():
+    """Each batch of a healthy query is in flight for a while."""
+    storage = stored(files(commits_4=None))
+    write_log(storage, control_folder(ADDRESS), a_log(a_claim(1), a_submit(1)))
+
+    running = checked(storage, guarantee=SinkGuarantee.EXACTLY_ONCE_OR_NOTHING, now=NOW + timedelta(seconds=5))
+
+    assert (running.verdict, rules(running)) == (Verdict.OK, ["pending-batch"])
+
+
 def test_a_checkpoint_behind_what_the_log_has_seen_is_critical_although_it_looks_whole():
     storage = stored(files())
     seen = Position(query_id=BASE_ID, offset=9, commit=9)

@@ -30,6 +30,8 @@ class Expectations:
     """Where the next run is submitted to; empty where nobody has said."""
     max_file_age: timedelta = MAX_FILE_AGE
     """The option `maxFileAge` of a file source."""
+    has_driver: bool = False
+    """Whether a driver is known that may be at the batch in flight."""
 
     def leaves_holes(self, facts: CheckpointFacts) -> bool:
         """Whether holes in both logs are the query's own doing: as declared, or as it looks where nobody has said."""

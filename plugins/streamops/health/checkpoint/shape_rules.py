@@ -78,7 +78,8 @@ def pending_batch(facts: CheckpointFacts, expected: Expectations) -> Iterator[Fi
     if not facts.has_pending_batch or facts.last_offset < 0:
         return
     batch = facts.last_offset
-    is_at_risk = expected.is_sink_idempotent is False
+    # While a driver is at it, a batch in flight is no more than that.
+    is_at_risk = expected.is_sink_idempotent is False and not expected.has_driver
     yield Finding(
         rule="pending-batch",
         severity=Severity.WARNING if is_at_risk else Severity.NOTE,
