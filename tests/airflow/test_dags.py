@@ -13,6 +13,7 @@ from streamops.airflow.dag_factory import CONFIG_ERRORS_DAG, build_dags
 from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
 from streamops.airflow.ops_dag import OPS_DAG
 from streamops.airflow.reconcile_dag import RECONCILE_DAG
+from streamops.airflow.retention_coverage_dag import RETENTION_COVERAGE_DAG
 from streamops.errors import SettingsError
 from support.settings import a_declared_stream, a_project
 
@@ -52,7 +53,7 @@ def asked_for(monkeypatch):
     return lambda dag_id: monkeypatch.setenv(_AIRFLOW_PARSING_CONTEXT_DAG_ID, dag_id)
 
 
-FLEET = [RECONCILE_DAG, CHECKPOINT_HEALTH_DAG, OPS_DAG]
+FLEET = [RECONCILE_DAG, CHECKPOINT_HEALTH_DAG, RETENTION_COVERAGE_DAG, OPS_DAG]
 
 
 def ids(config: Path) -> list[str]:

@@ -11,6 +11,7 @@ from streamops.airflow.checkpoint_health_dag import CHECKPOINT_HEALTH_DAG, check
 from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
 from streamops.airflow.ops_dag import OPS_DAG, ops_dag
 from streamops.airflow.reconcile_dag import RECONCILE_DAG, reconcile_dag
+from streamops.airflow.retention_coverage_dag import RETENTION_COVERAGE_DAG, retention_coverage_dag
 from streamops.airflow.start_date import START
 from streamops.errors import SettingsError
 from streamops.settings import Settings, SettingsProblem, load_settings
@@ -49,6 +50,7 @@ def build_dags(config: str) -> Iterator[DAG]:
 _FLEET_DAGS: dict[str, Callable[[Settings], DAG]] = {
     RECONCILE_DAG: reconcile_dag,
     CHECKPOINT_HEALTH_DAG: checkpoint_health_dag,
+    RETENTION_COVERAGE_DAG: retention_coverage_dag,
     OPS_DAG: ops_dag,
 }
 """What looks after all streams, or serves for any of them; there as soon as anything is declared."""

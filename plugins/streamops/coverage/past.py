@@ -58,6 +58,15 @@ class LogMark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Oddity:
+    """What looks have found or suspected, and another one has to confirm."""
+
+    standing: Standing
+    since: datetime
+    """The first look in a row that found it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CoveragePast:
     """The looks at one stream so far."""
 
@@ -66,9 +75,10 @@ class CoveragePast:
     places: Mapping[Position, Column] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     """By name: the id of the topic that the query was seen to read first, see `with_look`."""
-    odd: Mapping[Position, Standing] = field(default_factory=dict)
-    """What the last look has found or suspected and a second one has to confirm."""
+    odd: Mapping[Position, Oddity] = field(default_factory=dict)
+    """Of the last look."""
     odd_at: datetime | None = None
+    """When that was."""
     query_id: str = ""
     """Whose past it is: another query in the same folder begins anew."""
     log: LogMark = LogMark()
@@ -105,13 +115,16 @@ class CoveragePast:
         return tuple(samples)
 
     def before(self, checkpoint: str, *, since: datetime, until: datetime) -> Coverage | None:
-        """The last look at a checkpoint as `cover` takes it; None where it was earlier than `since` or later than `until`."""
-        if self.odd_at is None or not since <= self.odd_at <= until:
+        """What the last look at a checkpoint found, as `cover` takes it, where looks have found it since `until` or earlier.
+
+        None where the last look was earlier than `since`.
+        """
+        if self.odd_at is None or self.odd_at < since:
             return None
         partitions = tuple(
-            PartitionCoverage(topic=topic, partition=number, standing=Standing.UNKNOWN, suspected=standing)
-            for (address, topic, number), standing in self.odd.items()
-            if address == checkpoint
+            PartitionCoverage(topic=topic, partition=number, standing=Standing.UNKNOWN, suspected=odd.standing)
+            for (address, topic, number), odd in self.odd.items()
+            if address == checkpoint and odd.since <= until
         )
         return Coverage(at=self.odd_at, partitions=partitions)
 
@@ -131,9 +144,10 @@ class CoveragePast:
             self,
             topic_ids=self._ids(known, ids),
             odd={
-                (address, one.topic, one.partition): odd
+                position: Oddity(standing=odd, since=self._odd_since(position, odd, at))
                 for address, one in known
                 if (odd := one.suspected or one.standing) in _ODD
+                for position in [(address, one.topic, one.partition)]
             },
             odd_at=at,
         )
@@ -144,6 +158,10 @@ class CoveragePast:
     def halved(self) -> "CoveragePast":
         """The newest look, and every second one before it."""
         return self._kept([index for index in range(len(self.at)) if (len(self.at) - 1 - index) % 2 == 0])
+
+    def _odd_since(self, position: Position, standing: Standing, at: datetime) -> datetime:
+        before = self.odd.get(position)
+        return min(before.since, at) if before and before.standing is standing else at
 
     def _ids(self, known: Sequence[tuple[str, PartitionCoverage]], ids: Mapping[str, str]) -> dict[str, str]:
         read = {one.topic for _, one in known if one.start is not None}

@@ -20,7 +20,7 @@ from streamops.control.log import LogReader
 from streamops.control.records import Adopted, Released
 from streamops.control.snapshot import load_state
 from streamops.coverage import Standing
-from streamops.coverage.past import Column, CoveragePast, LogMark, Track
+from streamops.coverage.past import Column, CoveragePast, LogMark, Oddity, Track
 from streamops.errors import ControlLogError, ObjectNotFoundError, ObjectTooLargeError
 from streamops.storage import DEFAULT_READ_LIMIT, ReadableStorage, WritableStorage, join
 
@@ -30,6 +30,8 @@ FILE = "coverage.json"
 MOST_BYTES = DEFAULT_READ_LIMIT
 FORM = 1
 """A file in another form is another release's, and is begun anew."""
+
+_LONG_MAX = 2**63 - 1
 
 _BROKEN = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, OSError)
 """What reading of arbitrary JSON may raise; OSError for a moment that no clock has."""
@@ -113,7 +115,7 @@ def encode(past: CoveragePast) -> bytes:
             ],
             "places": [[*position, _differences(column)] for position, column in sorted(past.places.items())],
             "topic_ids": dict(past.topic_ids),
-            "odd": [[*position, str(standing)] for position, standing in sorted(past.odd.items())],
+            "odd": [[*place, str(odd.standing), odd.since.isoformat()] for place, odd in sorted(past.odd.items())],
             "odd_at": None if past.odd_at is None else past.odd_at.isoformat(),
         },
         separators=(",", ":"),
@@ -141,10 +143,10 @@ def decode(content: bytes) -> CoveragePast:
         },
         topic_ids={_text(topic): _text(name) for topic, name in fields["topic_ids"].items()},
         odd={
-            (_text(checkpoint), _text(topic), _whole(number)): Standing(standing)
-            for checkpoint, topic, number, standing in fields["odd"]
+            (_text(checkpoint), _text(topic), _whole(number)): Oddity(standing=Standing(standing), since=_moment(since))
+            for checkpoint, topic, number, standing, since in fields["odd"]
         },
-        odd_at=None if fields["odd_at"] is None else datetime.fromisoformat(fields["odd_at"]).astimezone(UTC),
+        odd_at=None if fields["odd_at"] is None else _moment(fields["odd_at"]),
         query_id=_text(fields["query"]),
         log=LogMark(records=max(0, _whole(fields["log"][0])), nonce=_text(fields["log"][1])),
     )
@@ -175,8 +177,14 @@ def _sums(differences: Any) -> Column:
     last, column = 0, []
     for difference in differences:
         last = last if difference is None else last + _whole(difference)
+        if not 0 <= last <= _LONG_MAX:
+            raise ValueError(f"{last!r:.200} is no offset and no moment")
         column.append(None if difference is None else last)
     return tuple(column)
+
+
+def _moment(value: Any) -> datetime:
+    return datetime.fromisoformat(value).astimezone(UTC)
 
 
 def _whole(value: Any) -> int:

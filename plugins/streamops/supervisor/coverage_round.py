@@ -71,13 +71,15 @@ class CoveragePace:
     """Clusters, at most so many seats at a time; a scan is bounded by its own requests as well."""
     remembering: Pace
     verdicts: RoundPace
+    confirmed_after: timedelta
+    """An odd answer of a cluster counts when rounds have had it for so long: two of them."""
 
     @classmethod
     def within(cls, every: timedelta) -> "CoveragePace":
         """The paces for a round that comes each so often; at worst they sum up to 0.95 of it."""
         limit = min(timedelta(seconds=60), every / 10)
         return cls(
-            reading=Pace(limit=limit / 2, budget=every * 0.2),
+            reading=Pace(limit=limit / 2, budget=every * 0.15),
             asking=Pace(seat=limit, limit=limit, budget=every * 0.1),
             remembering=Pace(limit=every / 20, budget=every / 10),
             verdicts=RoundPace(
@@ -86,6 +88,7 @@ class CoveragePace:
                 telling=Pace(seats=1, seat=every / 20, limit=every / 20, budget=every / 10),
                 patience=every * 0.9,
             ),
+            confirmed_after=every / 2,
         )
 
 
@@ -103,7 +106,7 @@ def run_coverage_round(
     )
     away = keeping.trouble()
     order = order_of_round(specs, doors.clock.now())
-    lags = _lags(order, doors, pace, is_patient=False)
+    lags = _lags(order, doors, pace)
     worked = work_on(lags, partial(_remember, storage_for=doors.storage_for), pace=pace.remembering)
     forgotten = tuple(
         f"{one.job[0].name}: its looks are not kept: {reason_of(one)}" for one in worked if one.fate is not Fate.DONE
@@ -116,7 +119,7 @@ def run_coverage_round(
 
 def look_at_coverage(spec: StreamSpec, *, doors: CoverageDoors, pace: CoveragePace) -> HealthLook:
     """One look at one stream, for whoever reads a round's report later: nothing is kept and nobody is told."""
-    ((_, lag),) = _lags([spec], doors, pace, is_patient=True)
+    ((_, lag),) = _lags([spec], doors, pace)
     return coverage_look(spec, lag)
 
 
@@ -132,7 +135,7 @@ def coverage_look(spec: StreamSpec, lag: StreamLag) -> HealthLook:
 Lags = list[tuple[StreamSpec, StreamLag]]
 
 
-def _lags(specs: Sequence[StreamSpec], doors: CoverageDoors, pace: CoveragePace, *, is_patient: bool) -> Lags:
+def _lags(specs: Sequence[StreamSpec], doors: CoverageDoors, pace: CoveragePace) -> Lags:
     read = work_on(specs, lambda spec: read_stream(spec, doors.storage_for(spec.checkpoint)), pace=pace.reading)
     found: dict[str, StreamLag] = {}
     clusters: dict[KafkaAccess, list[ReadStream]] = {}
@@ -144,7 +147,7 @@ def _lags(specs: Sequence[StreamSpec], doors: CoverageDoors, pace: CoveragePace,
             clusters.setdefault(doors.access_for(one.job), []).append(one.answer)
         except StreamOpsError as error:
             found[one.job.name] = _blind(one.job, str(error), doors)
-    ask = partial(_ask, doors=doors.looking, is_patient=is_patient)
+    ask = partial(_ask, doors=doors.looking, confirmed_after=pace.confirmed_after)
     for asked in work_on(clusters.items(), ask, pace=pace.asking):
         for stream in asked.job[1]:
             answer = (asked.answer or {}).get(stream.spec.name)
@@ -154,10 +157,10 @@ def _lags(specs: Sequence[StreamSpec], doors: CoverageDoors, pace: CoveragePace,
 
 
 def _ask(
-    cluster: tuple[KafkaAccess, Sequence[ReadStream]], *, doors: LagDoors, is_patient: bool
+    cluster: tuple[KafkaAccess, Sequence[ReadStream]], *, doors: LagDoors, confirmed_after: timedelta
 ) -> dict[str, StreamLag]:
     access, streams = cluster
-    return lags_in(access, streams, doors=doors, is_patient=is_patient)
+    return lags_in(access, streams, doors=doors, confirmed_after=confirmed_after)
 
 
 def _blind(spec: StreamSpec, why: str, doors: CoverageDoors) -> StreamLag:

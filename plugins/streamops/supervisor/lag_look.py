@@ -75,11 +75,10 @@ class ReadStream:
     storage: ReadableStorage
 
 
-def lags_of(specs: Sequence[StreamSpec], *, doors: LagDoors, is_patient: bool = True) -> tuple[StreamLag, ...]:
+def lags_of(specs: Sequence[StreamSpec], *, doors: LagDoors) -> tuple[StreamLag, ...]:
     """The lag of each stream, in order: one scan for all streams of a cluster. What can't be asked is an answer, too.
 
-    `is_patient`: whether an odd answer is asked for once more after `SECOND_LOOK`. Whoever looks again soon and keeps the
-    looks need not wait: the next one confirms.
+    An odd answer is asked for once more after `SECOND_LOOK`.
     """
     found: dict[str, StreamLag] = {}
     clusters: dict[KafkaAccess, list[ReadStream]] = {}
@@ -90,17 +89,21 @@ def lags_of(specs: Sequence[StreamSpec], *, doors: LagDoors, is_patient: bool = 
         except StreamOpsError as error:
             found[spec.name] = unknown_lag(spec.name, str(error), at=doors.clock.now())
     for access, streams in clusters.items():
-        found |= lags_in(access, streams, doors=doors, is_patient=is_patient)
+        found |= lags_in(access, streams, doors=doors)
     return tuple(found[spec.name] for spec in specs)
 
 
 def lags_in(
-    access: KafkaAccess, streams: Sequence[ReadStream], *, doors: LagDoors, is_patient: bool
+    access: KafkaAccess, streams: Sequence[ReadStream], *, doors: LagDoors, confirmed_after: timedelta | None = None
 ) -> dict[str, StreamLag]:
-    """By name, for the streams of one cluster; see `lags_of`."""
+    """By name, for the streams of one cluster; see `lags_of`.
+
+    `confirmed_after`: whoever looks again and again, and keeps the looks, does not ask twice: an odd answer counts when
+    kept looks have had it for so long.
+    """
     try:
         cluster = _Cluster(doors.broker_for(access), streams)
-        return {lag.stream: lag for lag in cluster.lags(doors.clock, is_patient=is_patient)}
+        return {lag.stream: lag for lag in cluster.lags(doors.clock, confirmed_after)}
     except StreamOpsError as error:
         return {one.spec.name: unknown_lag(one.spec.name, str(error), at=doors.clock.now()) for one in streams}
 
@@ -124,10 +127,13 @@ class _Cluster:
         self._streams = streams
         self._topics = {topic for stream in streams for topic in _topics(stream)}
 
-    def lags(self, clock: Clock, *, is_patient: bool) -> Iterable[StreamLag]:
+    def lags(self, clock: Clock, confirmed_after: timedelta | None) -> Iterable[StreamLag]:
         facts = self._broker.scan(self._topics)
-        covered = {one.spec.name: _covered(one, facts, _kept_looks(one, facts)) for one in self._streams}
-        if is_patient and any(one.suspected for one in self._partitions(covered)):
+        covered = {
+            one.spec.name: _covered(one, facts, _kept_looks(one, facts, confirmed_after or SECOND_LOOK))
+            for one in self._streams
+        }
+        if confirmed_after is None and any(one.suspected for one in self._partitions(covered)):
             clock.sleep(SECOND_LOOK)
             facts = self._broker.scan(self._topics)
             covered = {one.spec.name: _covered(one, facts, covered[one.spec.name]) for one in self._streams}
@@ -144,8 +150,8 @@ def _topics(stream: ReadStream) -> set[str]:
     return read | set(stream.spec.source.topics)
 
 
-def _kept_looks(stream: ReadStream, facts: BrokerFacts) -> Covered:
-    since, until = facts.at - LAST_LOOK, facts.at - SECOND_LOOK
+def _kept_looks(stream: ReadStream, facts: BrokerFacts, confirmed_after: timedelta) -> Covered:
+    since, until = facts.at - LAST_LOOK, facts.at - confirmed_after
     looks = {one.address: stream.past.before(one.address, since=since, until=until) for one in stream.needs}
     return {address: look for address, look in looks.items() if look}
 

@@ -7,7 +7,7 @@ import pytest
 
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.coverage import Coverage, PartitionCoverage, Standing
-from streamops.coverage.past import CoveragePast
+from streamops.coverage.past import CoveragePast, Oddity
 from streamops.storage import join
 from streamops.supervisor.coverage_history import FILE, read_past, write_past
 from support.brokers import A_WEEK
@@ -144,7 +144,8 @@ def test_somebody_who_releases_the_stream_has_seen_that_the_topic_is_another(see
 def test_an_odd_answer_that_an_earlier_look_had_as_well_counts_at_once(seen: Terminal) -> None:
     was_seen(seen, reads=0, deleted=100, written=100)
     past = read_past(seen.storage, seen.spec().checkpoint)
-    odd = {(seen.spec().checkpoint, "orders", 0): Standing.RESET}
+    found = Oddity(standing=Standing.RESET, since=START - 5 * MINUTE)
+    odd = {(seen.spec().checkpoint, "orders", 0): found}
     write_past(seen.storage, seen.spec().checkpoint, replace(past, odd=odd, odd_at=START - 5 * MINUTE))
     seen.broker.moves("orders", 0, latest=20)
 

@@ -138,12 +138,21 @@ def test_a_topic_that_is_created_anew_stays_critical_however_far_it_grows(reader
     assert readers.kept("orders") == ["ok", "critical", "critical", "critical", "critical"]
 
 
-def test_a_look_for_a_report_keeps_nothing(readers):
+def test_a_look_for_a_report_says_what_its_round_said(readers):
+    readers.rounds(1)
     readers.broker.moves("orders", 0, latest=20)
+    found = []
+    for _ in range(2):
+        readers.rounds(1)
+        readers.clock.advance(timedelta(seconds=30))
+        found.append(readers.look("orders").verdict)
 
-    look = readers.look("orders")
+    assert found == [Verdict.UNKNOWN, Verdict.CRITICAL]
 
-    assert look.verdict is Verdict.CRITICAL  # After a second look: nobody comes back to it.
+
+def test_a_look_for_a_report_keeps_nothing(readers):
+    readers.look("orders")
+
     assert readers.storage.list("file:///data/checkpoints/orders.streamops") == ()
     assert readers.kept("orders") == []
 

@@ -146,11 +146,22 @@ def test_what_was_odd_is_there_for_the_next_look(partition, suspected):
     assert before.partition("orders", 0).suspected == suspected
 
 
-@pytest.mark.parametrize("minutes", [-61, 1])
-def test_what_was_odd_too_long_ago_or_just_now_confirms_nothing(minutes):
-    past = looked(CoveragePast(), a_partition(standing=Standing.GONE), at=START + minutes * MINUTE)
+def test_what_was_odd_in_the_last_look_long_ago_confirms_nothing():
+    past = looked(CoveragePast(), a_partition(standing=Standing.GONE), at=START - 61 * MINUTE)
 
     assert past.before(CHECKPOINT, since=START - 60 * MINUTE, until=START) is None
+
+
+def test_what_is_odd_counts_from_the_first_look_in_a_row_that_found_it():
+    past = CoveragePast()
+    for minutes, standing in enumerate([Standing.RESET, Standing.GONE, Standing.GONE]):
+        past = looked(past, a_partition(standing=standing), at=START + minutes * MINUTE)
+
+    def confirmed(until):
+        return past.before(CHECKPOINT, since=START, until=until).partition("orders", 0)
+
+    assert confirmed(START) is None
+    assert confirmed(START + MINUTE).suspected is Standing.GONE
 
 
 def test_what_was_odd_once_and_is_not_any_more_is_forgotten():

@@ -1,0 +1,114 @@
+"""Rounds of retention coverage over a real broker: one scan a cluster, a topic that is made anew, a broker that stands still."""
+
+from datetime import timedelta
+from time import monotonic
+
+import pytest
+
+from streamops.clock import SystemClock
+from streamops.health.verdict import Verdict
+from streamops.kafka.access import KafkaAccess
+from streamops.kafka.confluent import ConfluentBroker
+from streamops.spec import KafkaSource
+from streamops.storage.memory import MemoryStorage
+from streamops.supervisor.coverage_history import read_past
+from streamops.supervisor.coverage_round import CoverageDoors, CoveragePace, run_coverage_round
+from support.checkpoints import commit, metadata, offsets
+from support.specs import a_stream
+from support.waiting import eventually
+
+pytestmark = pytest.mark.kafka
+
+
+class Rounds:
+    """Streams of one partition that read topics of the real broker."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.storage = MemoryStorage()
+        self.specs = []
+        self.told = []
+
+    def reads(self, name, *, up_to):
+        """A stream of this name reads a topic of this name, and has committed so far."""
+        source = KafkaSource(bootstrap_servers=self.cluster.bootstrap, topics=(name,))
+        spec = a_stream(name, checkpoint=f"file:///data/checkpoints/{name}", source=source)
+        self.storage.write(f"{spec.checkpoint}/metadata", metadata())
+        self.storage.write(f"{spec.checkpoint}/offsets/0", offsets(f'{{"{name}":{{"0":{up_to}}}}}'))
+        self.storage.write(f"{spec.checkpoint}/commits/0", commit())
+        self.specs = [*(known for known in self.specs if known.name != name), spec]
+
+    def round(self, *, limit=timedelta(seconds=20)):
+        """The verdicts of one round, by stream."""
+        doors = CoverageDoors(
+            storage_for=lambda address: self.storage,
+            access_for=lambda spec: KafkaAccess(bootstrap=spec.source.bootstrap_servers),
+            broker_for=lambda access: ConfluentBroker(access, SystemClock(), limit=limit),
+            clock=SystemClock(),
+            on_change=lambda change: self.told.append(str(change)),
+        )
+        report = run_coverage_round(
+            self.specs, state_root="file:///data/state", doors=doors, pace=CoveragePace.within(timedelta(minutes=5))
+        )
+        assert report.troubles == ()
+        return {look.spec.name: look.verdict for look in report.looks}
+
+    def past(self, name):
+        return read_past(self.storage, f"file:///data/checkpoints/{name}")
+
+
+@pytest.fixture
+def rounds(cluster):
+    return Rounds(cluster)
+
+
+def test_a_dead_query_is_told_before_its_records_go_and_a_read_one_is_quiet(cluster, rounds):
+    now = SystemClock().now()
+    cluster.create("round_old", retention_ms=str(2 * 3_600_000))
+    cluster.produce("round_old", 20, at_ms=round((now - timedelta(hours=1)).timestamp() * 1000))
+    cluster.create("round_read")
+    cluster.produce("round_read", 20)
+    rounds.reads("round_old", up_to=5)
+    rounds.reads("round_read", up_to=20)
+
+    found = rounds.round()
+
+    assert found == {"round_old": Verdict.WARNING, "round_read": Verdict.OK}
+    assert rounds.told == ["round_old: no verdict -> warning (deadline-near)"]
+
+
+def test_a_topic_that_was_deleted_and_made_anew_is_noticed_though_it_has_grown_past_the_offset(cluster, rounds):
+    """Spark goes on in it and notices nothing."""
+    cluster.create("round_anew")
+    cluster.produce("round_anew", 20)
+    rounds.reads("round_anew", up_to=10)
+    assert rounds.round() == {"round_anew": Verdict.OK}
+    before = rounds.past("round_anew").topic_ids["round_anew"]
+
+    cluster.delete("round_anew")
+    cluster.create("round_anew")
+    cluster.produce("round_anew", 50)
+
+    assert eventually(lambda: rounds.round() == {"round_anew": Verdict.CRITICAL}, within=60)
+    assert rounds.told[-1] in (
+        "round_anew: no verdict -> critical (records-recreated)",
+        "round_anew: unknown -> critical (records-recreated)",
+    )
+    assert rounds.past("round_anew").topic_ids["round_anew"] == before
+
+
+def test_a_broker_that_stands_still_is_unknown_within_bounds_and_ok_again_later(cluster, rounds):
+    cluster.create("round_still")
+    cluster.produce("round_still", 20)
+    rounds.reads("round_still", up_to=20)
+    assert rounds.round() == {"round_still": Verdict.OK}
+
+    began = monotonic()
+    with cluster.paused():
+        found = rounds.round(limit=timedelta(seconds=2))
+    took = monotonic() - began
+
+    assert found == {"round_still": Verdict.UNKNOWN}
+    assert took < 25
+    assert eventually(lambda: rounds.round() == {"round_still": Verdict.OK}, within=60)
+    assert rounds.told == []
