@@ -8,12 +8,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import checks, fleet, look
+from bench import broker_scan, checks, fleet, look
 from bench.figure import Figure, keep
 
 BENCHMARKS: dict[str, Callable[[Path], Iterator[Figure]]] = {
     "look": look.measure,
     "fleet": fleet.measure,
+    "broker": broker_scan.measure,
     "check": checks.measure,
 }
 """Quick ones first. The value is given a folder of its own."""

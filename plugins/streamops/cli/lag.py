@@ -26,11 +26,12 @@ def lag(
     """Show what streams have not read yet, whether it is still there, and until when.
 
     It compares the checkpoint with the broker, so it tells the same of a living and of a dead query. The deadline is the
-    moment at which the first record that waits may be deleted; act-by leaves half an hour for a restart. Credentials come
-    from the properties file that STREAMOPS_KAFKA_PROPERTIES names. Reads only.
+    moment at which the first record that waits may be deleted; act-by leaves half an hour for a restart, and the time to
+    catch up. A query that was seen to keep pace, by the looks that the DAG streamops_retention_coverage keeps, has no
+    deadline. Credentials come from the properties file that STREAMOPS_KAFKA_PROPERTIES names. Reads only.
 
-    Exit code 0: ok. 3: somebody must act within twelve hours. 4: records are lost or act-by is over, or the answer is
-    not known.
+    Exit code 0: ok. 3: somebody must act within twelve hours, or a topic keeps its records for less than the outage that is
+    declared as tolerated. 4: records are lost or act-by is over, or the answer is not known.
     """
     session = session_of(context)
     if not streams and not everything:

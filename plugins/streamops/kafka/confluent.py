@@ -4,7 +4,7 @@ Metadata once (ids, partitions, leaders), the two ends of all partitions, the se
 partitions by leader, so a cluster of many brokers gets at most four requests each (seen with 2.16.1 by its own counters).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import replace
@@ -32,6 +32,8 @@ It is two steps one after the other, and one more where a leader has just change
 _GRACE = timedelta(seconds=1)
 """Between the client's own limit and giving up on its answer."""
 
+_STATISTICS_MS = 200
+
 Ends = dict[tuple[str, int], "int | str"]
 """By partition: the offset, or why there is none."""
 
@@ -39,11 +41,23 @@ Ends = dict[tuple[str, int], "int | str"]
 class ConfluentBroker:
     """One cluster. Raises SettingsError where confluent-kafka is missing or can't use the settings."""
 
-    def __init__(self, access: KafkaAccess, clock: Clock, *, limit: timedelta = REQUEST_LIMIT) -> None:
+    def __init__(
+        self,
+        access: KafkaAccess,
+        clock: Clock,
+        *,
+        limit: timedelta = REQUEST_LIMIT,
+        on_statistics: Callable[[str], None] | None = None,
+    ) -> None:
+        """`on_statistics` is given librdkafka's own counters (STATISTICS.md, 2.x) while `poll` runs."""
         self._access = access
         self._clock = clock
         self._limit = limit
-        self._admin = _admin_client(access)
+        self._admin = _admin_client(access, on_statistics)
+
+    def poll(self, seconds: float) -> None:
+        """Let the client tell what it has to tell."""
+        self._admin.poll(seconds)
 
     def scan(self, topics: Collection[str]) -> BrokerFacts:
         """See Broker."""
@@ -164,7 +178,7 @@ class ConfluentBroker:
         return without_secrets(f"{error.name()}: {error.str()}", self._access.properties)
 
 
-def _admin_client(access: KafkaAccess) -> "AdminClient":
+def _admin_client(access: KafkaAccess, on_statistics: Callable[[str], None] | None) -> "AdminClient":
     try:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
@@ -174,7 +188,10 @@ def _admin_client(access: KafkaAccess) -> "AdminClient":
         ) from error
     try:
         # Without log_level 0 the library writes to stderr whenever a broker is away; its answers say so, too.
-        return AdminClient({**dict(access.properties), "bootstrap.servers": access.bootstrap, "log_level": 0})
+        settings: dict[str, Any] = {**dict(access.properties), "bootstrap.servers": access.bootstrap, "log_level": 0}
+        if on_statistics:
+            settings |= {"statistics.interval.ms": _STATISTICS_MS, "stats_cb": on_statistics}
+        return AdminClient(settings)
     except (KafkaException, ValueError, TypeError) as error:
         told = without_secrets(str(error), access.properties)
         raise SettingsError(f"the settings for Kafka at {access.bootstrap} can't be used: {told}") from None
