@@ -66,7 +66,9 @@ class Desk:
         """All that a plan rests on. Raises StreamOpsError where the facts can't be had."""
         look = self.supervisor.look()
         seen = look.observation if look.observation.in_depth else self.supervisor.in_depth(look)
-        return Sight(look=look, around=self.surroundings(), checkpoints=seen.in_depth, coverages=seen.coverages)
+        return Sight(
+            look=look, around=self.surroundings(), checkpoints=seen.in_depth, coverages=seen.coverages, sink=seen.sink
+        )
 
     def plan(self, act: Act, *, reason: str, force: bool = False) -> ActPlan:
         """The plan of one of the four acts. Raises what the plans raise, and StreamOpsError."""

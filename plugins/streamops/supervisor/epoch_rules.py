@@ -1,5 +1,6 @@
 """Rules for epochs whose driver may live: keep it, wait for it, kill it, or record its end. Pure."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from streamops.control.state import Epoch, LogState
@@ -90,7 +91,8 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
         # Judged once more: an older driver may have planned a batch between the claim and its end.
         plan = worst_plan(observation)
         if not (spec.sink.guarantee.accepts(plan.safety) or facts.epoch.claim.accepts_unsafe):
-            return record_end(facts, f"not submitted, a start is {plan.safety} by now: {plan.summary}")
+            refused = record_end(facts, f"not submitted, a start is {plan.safety} by now: {plan.summary}")
+            return replace(refused, plan=plan)
         advice = policy(observation, spec) if _has_failed_since(observation.state, facts.epoch) else None
         if advice:
             return record_end(facts, f"not submitted, {advice.reason}")

@@ -17,10 +17,12 @@ from streamops.health import is_history_needed
 from streamops.launch import DriverStatus, Launcher
 from streamops.progress import ProgressHistory, read_progress
 from streamops.restart import Remedy
+from streamops.sink import SinkView
 from streamops.spec import StreamSpec
 from streamops.storage import Storage, join
 from streamops.supervisor.checkpoints import inspect_checkpoints, position_of, read_checkpoints
 from streamops.supervisor.probes import NetworkProber, Prober, Reachability
+from streamops.supervisor.sink_look import declared_sink, look_around
 from streamops.supervisor.source_coverage import BrokerFor, SourceCoverage
 from streamops.supervisor.stillness import Stillness
 
@@ -71,6 +73,8 @@ class Observation:
     """The checkpoint and then its companions with all that a start would come across; read only when one is next."""
     coverages: tuple[Coverage, ...] = ()
     """Of each checkpoint in `in_depth`, what its query needs and what Kafka has; none where nobody was asked."""
+    sink: SinkView | None = None
+    """What the declared table has of the stream's own query, read with `in_depth`; None where no table is found."""
     fails_on_data_loss: bool = True
     """Whether the source is declared to fail where records are lost."""
     registry_conflicts: tuple[str, ...] = ()
@@ -155,18 +159,26 @@ class Observer:
         )
 
     def deepen(self, seen: Observation) -> Observation:
-        """The same with all that a start would come across, read anew: sources' logs, input, state, and what Kafka has.
+        """The same with all that a start would come across, read anew: sources' logs, input, state, the sink, what Kafka has.
 
         As many reads as state has parts.
         """
-        own, *companions = checkpoints = inspect_checkpoints(self._storage, self._spec.checkpoint)
+        checkpoints, sink = self._look_around()
+        own, *companions = checkpoints
         return replace(
             seen,
             checkpoint=own.facts,
             companions=tuple(companion.facts for companion in companions),
             in_depth=checkpoints,
             coverages=self._source_coverage.of(checkpoints),
+            sink=sink,
         )
+
+    def _look_around(self) -> tuple[tuple[CheckpointSnapshot, ...], SinkView | None]:
+        address, place = self._spec.checkpoint, declared_sink(self._spec, lambda _: self._storage)
+        if place is None:
+            return inspect_checkpoints(self._storage, address), None
+        return look_around(self._storage, address, place, inspect=inspect_checkpoints)
 
     def position(self) -> Position:
         """Where the checkpoint stands now."""

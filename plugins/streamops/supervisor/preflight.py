@@ -10,6 +10,7 @@ from streamops.coverage import Coverage
 from streamops.coverage.start_effect import Effect, start_effect
 from streamops.restart import RestartPlan, Safety, plan_restart
 from streamops.restart.plan import plan_in_depth
+from streamops.restart.sink_effect import with_sink
 from streamops.supervisor.observe import Observation
 
 
@@ -38,10 +39,13 @@ def plans_of(observation: Observation) -> tuple[CheckpointPlan, ...]:
         observation.coverages,
     )
     fails = observation.fails_on_data_loss
-    return tuple(
+    own, *others = (
         _with_coverage(_plan(facts, snapshot, position), coverage, fails_on_data_loss=fails)
         for facts, snapshot, position, coverage in each
     )
+    if observation.sink:
+        own = replace(own, plan=with_sink(own.plan, observation.checkpoint, observation.sink))
+    return (own, *others)
 
 
 def worst_plan(observation: Observation) -> RestartPlan:

@@ -8,6 +8,7 @@ from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.control.attendance import Attendance
 from streamops.coverage import Coverage
 from streamops.restart import RestartPlan
+from streamops.sink import SinkView
 from streamops.supervisor.drift import Declaration
 from streamops.supervisor.observe import Observation
 from streamops.supervisor.preflight import CheckpointPlan, plans_of, worst_plan
@@ -38,6 +39,8 @@ class Sight:
     be known before."""
     coverages: tuple[Coverage, ...] = ()
     """Of each of them, what its query needs and what Kafka has; none where nobody was asked."""
+    sink: SinkView | None = None
+    """What the declared table has of the stream's own query; None where no table is found."""
 
     @property
     def checkpoint(self) -> CheckpointFacts:
@@ -64,5 +67,10 @@ class Sight:
         own, *companions = (snapshot.facts for snapshot in self.checkpoints)
         seen = self.look.observation
         return replace(
-            seen, checkpoint=own, companions=tuple(companions), in_depth=self.checkpoints, coverages=self.coverages
+            seen,
+            checkpoint=own,
+            companions=tuple(companions),
+            in_depth=self.checkpoints,
+            coverages=self.coverages,
+            sink=self.sink,
         )

@@ -42,14 +42,26 @@ def look_at_both(
 
     Raises StorageError where the checkpoint can't be asked.
     """
+    (snapshot,), view = look_around(storage, address, place, inspect=lambda *at: (inspect_checkpoint(*at),))
+    return snapshot, view
+
+
+def look_around(
+    storage: ReadableStorage,
+    address: str,
+    place: SinkPlace,
+    *,
+    inspect: Callable[[ReadableStorage, str], tuple[CheckpointSnapshot, ...]],
+) -> tuple[tuple[CheckpointSnapshot, ...], SinkView | None]:
+    """As `look_at_both`, with whatever `inspect` reads beside the checkpoint, which comes first."""
     query_id = read_checkpoint(storage, address).query_id
     before = read_sink(place.storage, place.address, query_id=query_id, applications=place.applications)
-    snapshot = inspect_checkpoint(storage, address)
+    snapshot, *others = inspect(storage, address)
     latest, has = before, newest_batch(before)
     if has is None or has < snapshot.facts.last_commit:
         latest = read_sink(
             place.storage, place.address, query_id=snapshot.facts.query_id, applications=place.applications
         )
     if place.may_be_missing and isinstance(latest, MissingSink):
-        return snapshot, None
-    return snapshot, SinkView(before=before, latest=latest)
+        return (snapshot, *others), None
+    return (snapshot, *others), SinkView(before=before, latest=latest)

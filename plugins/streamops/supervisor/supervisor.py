@@ -99,8 +99,9 @@ class Supervisor:
         self._state = self._read_state()
         observation = self._observer.observe(self._state)
         decision = decide(observation, self.spec, mine=self._actor.claims)
-        if decision.action in _STARTING:
-            # The logs alone allow it. All that a start would come across is worth its reads only now.
+        if decision.action in _STARTING or decision.plan:
+            # The logs alone allow a start, or refuse it. All that it would come across is worth its reads only now: it may
+            # be an obstacle, or a sink that has the batch in flight already. A claim and its submit rest on the same.
             observation = self._observer.deepen(observation)
             decision = decide(observation, self.spec, mine=self._actor.claims)
         self.last_look = Look(observation=observation, decision=decision)
