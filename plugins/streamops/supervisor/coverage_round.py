@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from streamops.clock import Clock
 from streamops.errors import StreamOpsError
@@ -25,7 +26,7 @@ from streamops.supervisor.health_look import HealthLook
 from streamops.supervisor.lag import StreamLag, unknown_lag
 from streamops.supervisor.lag_lines import lag_lines
 from streamops.supervisor.lag_look import LagDoors, ReadStream, lags_in, read_stream
-from streamops.supervisor.timed_work import Fate, Pace, work_on
+from streamops.supervisor.timed_work import Fate, Pace, Worked, work_on
 from streamops.supervisor.verdict_change import OnChange, Subject
 from streamops.supervisor.verdict_keeping import (
     RoundPace,
@@ -106,21 +107,22 @@ def run_coverage_round(
     )
     away = keeping.trouble()
     order = order_of_round(specs, doors.clock.now())
-    lags = _lags(order, doors, pace)
-    worked = work_on(lags, partial(_remember, storage_for=doors.storage_for), pace=pace.remembering)
+    seen = _seen(order, doors, pace)
+    worked = work_on(seen, partial(_remember, storage_for=doors.storage_for), pace=pace.remembering)
     forgotten = tuple(
-        f"{one.job[0].name}: its looks are not kept: {reason_of(one)}" for one in worked if one.fate is not Fate.DONE
+        f"{one.job.spec.name}: its looks are not kept: {reason_of(one)}" for one in worked if one.fate is not Fate.DONE
     )
-    looks = tuple(coverage_look(spec, lag) for spec, lag in lags)
+    looks = tuple(coverage_look(one.spec, one.lag) for one in seen)
     if away:
         return RoundReport(looks=looks, troubles=(away, *forgotten))
-    return RoundReport(looks=looks, troubles=(*forgotten, *keeping.keep_and_tell(looks)))
+    begun = [look for one, look in zip(seen, looks, strict=True) if one.is_begun]
+    return RoundReport(looks=looks, troubles=(*forgotten, *keeping.keep_and_tell(begun)))
 
 
 def look_at_coverage(spec: StreamSpec, *, doors: CoverageDoors, pace: CoveragePace) -> HealthLook:
     """One look at one stream, for whoever reads a round's report later: nothing is kept and nobody is told."""
-    ((_, lag),) = _lags([spec], doors, pace)
-    return coverage_look(spec, lag)
+    (seen,) = _seen([spec], doors, pace)
+    return coverage_look(spec, seen.lag)
 
 
 def coverage_look(spec: StreamSpec, lag: StreamLag) -> HealthLook:
@@ -132,28 +134,41 @@ def coverage_look(spec: StreamSpec, lag: StreamLag) -> HealthLook:
     )
 
 
-Lags = list[tuple[StreamSpec, StreamLag]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What a round saw of a stream."""
+
+    spec: StreamSpec
+    lag: StreamLag
+    is_begun: bool = True
+    """False where the time of the round was over before anybody looked: that says nothing of the stream."""
 
 
-def _lags(specs: Sequence[StreamSpec], doors: CoverageDoors, pace: CoveragePace) -> Lags:
-    read = work_on(specs, lambda spec: read_stream(spec, doors.storage_for(spec.checkpoint)), pace=pace.reading)
-    found: dict[str, StreamLag] = {}
+def _seen(specs: Sequence[StreamSpec], doors: CoverageDoors, pace: CoveragePace) -> list[_Seen]:
+    """Each stream once."""
+    seen: list[_Seen] = []
     clusters: dict[KafkaAccess, list[ReadStream]] = {}
-    for one in read:
-        if one.answer is None:
-            found[one.job.name] = _blind(one.job, why_blind(one, pace.reading), doors)
+    for read in work_on(specs, partial(_read, doors=doors), pace=pace.reading):
+        if read.answer is None:
+            seen.append(_blind(read.job, read, pace.reading, doors))
             continue
         try:
-            clusters.setdefault(doors.access_for(one.job), []).append(one.answer)
+            clusters.setdefault(doors.access_for(read.job), []).append(read.answer)
         except StreamOpsError as error:
-            found[one.job.name] = _blind(one.job, str(error), doors)
+            lag = unknown_lag(read.job.name, str(error), at=doors.clock.now())
+            seen.append(_Seen(spec=read.job, lag=lag))
     ask = partial(_ask, doors=doors.looking, confirmed_after=pace.confirmed_after)
     for asked in work_on(clusters.items(), ask, pace=pace.asking):
         for stream in asked.job[1]:
-            answer = (asked.answer or {}).get(stream.spec.name)
-            why = f"{stream.spec.source.bootstrap_servers}: {why_blind(asked, pace.asking)}"
-            found[stream.spec.name] = answer or _blind(stream.spec, why, doors)
-    return [(spec, found[spec.name]) for spec in specs]
+            if asked.answer is None:
+                seen.append(_blind(stream.spec, asked, pace.asking, doors))
+            else:
+                seen.append(_Seen(spec=stream.spec, lag=asked.answer[stream.spec.name]))
+    return seen
+
+
+def _read(spec: StreamSpec, *, doors: CoverageDoors) -> ReadStream:
+    return read_stream(spec, doors.storage_for(spec.checkpoint))
 
 
 def _ask(
@@ -163,11 +178,12 @@ def _ask(
     return lags_in(access, streams, doors=doors, confirmed_after=confirmed_after)
 
 
-def _blind(spec: StreamSpec, why: str, doors: CoverageDoors) -> StreamLag:
-    return unknown_lag(spec.name, why, at=doors.clock.now())
+def _blind(spec: StreamSpec, worked: Worked[Any, Any], pace: Pace, doors: CoverageDoors) -> _Seen:
+    place = "" if worked.job is spec else f"{spec.source.bootstrap_servers}: "
+    lag = unknown_lag(spec.name, f"{place}{why_blind(worked, pace)}", at=doors.clock.now())
+    return _Seen(spec=spec, lag=lag, is_begun=worked.fate is not Fate.NOT_BEGUN)
 
 
-def _remember(seen: tuple[StreamSpec, StreamLag], *, storage_for: Callable[[str], Storage]) -> None:
-    spec, lag = seen
-    if lag.past is not None:
-        write_past(storage_for(spec.checkpoint), spec.checkpoint, lag.past)
+def _remember(seen: _Seen, *, storage_for: Callable[[str], Storage]) -> None:
+    if seen.lag.past is not None:
+        write_past(storage_for(seen.spec.checkpoint), seen.spec.checkpoint, seen.lag.past)

@@ -138,7 +138,7 @@ class _Cluster:
             facts = self._broker.scan(self._topics)
             covered = {one.spec.name: _covered(one, facts, covered[one.spec.name]) for one in self._streams}
         times = self._broker.record_times(_at_risk(facts, self._partitions(covered)))
-        return [_lag(stream, covered[stream.spec.name], facts, times) for stream in self._streams]
+        return [_lag_or_unknown(stream, covered[stream.spec.name], facts, times) for stream in self._streams]
 
     @staticmethod
     def _partitions(covered: Mapping[str, Covered]) -> list[PartitionCoverage]:
@@ -183,6 +183,17 @@ def _at_risk(facts: BrokerFacts, partitions: Iterable[PartitionCoverage]) -> set
     }
     rows = sorted((place for place in waiting if place[0] in timed), key=lambda place: -waiting[place])
     return {Place(topic=topic, partition=number, offset=start) for topic, number, start in rows[:MOST_PROBES]}
+
+
+def _lag_or_unknown(
+    stream: ReadStream, covered: Covered, facts: BrokerFacts, times: Mapping[Place, RecordTime]
+) -> StreamLag:
+    """Whatever is wrong with one stream's figures, the others of its cluster are judged."""
+    try:
+        return _lag(stream, covered, facts, times)
+    except Exception as error:
+        log.warning("stream=%s can't be judged", stream.spec.name, exc_info=True)
+        return unknown_lag(stream.spec.name, f"{type(error).__name__}: {error!s:.200}", at=facts.at)
 
 
 def _lag(stream: ReadStream, covered: Covered, facts: BrokerFacts, times: Mapping[Place, RecordTime]) -> StreamLag:

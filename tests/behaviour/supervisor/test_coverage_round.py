@@ -257,6 +257,24 @@ def test_a_state_root_that_is_away_hides_no_verdict(readers):
     assert readers.seen("orders") == [100]
 
 
+def test_streams_for_which_the_time_does_not_suffice_are_unknown_and_nothing_is_kept_of_them(readers):
+    pace = CoveragePace.within(EVERY)
+
+    report = readers.round(pace=replace(pace, reading=replace(pace.reading, budget=timedelta(0))))
+
+    assert set(verdicts(report).values()) == {Verdict.UNKNOWN}
+    assert {look.line for look in report.looks} == {"not looked at: the time of the round was over"}
+    assert readers.kept("orders") == []
+
+
+def test_figures_that_cannot_be_reckoned_with_hide_no_other_stream(readers):
+    readers.broker.times["orders", 0] = "yesterday"
+
+    (report,) = readers.rounds(1)
+
+    assert verdicts(report) == {"orders": Verdict.UNKNOWN, "clicks": Verdict.OK, "returns": Verdict.OK}
+
+
 def test_two_rounds_at_once_tell_a_change_once(readers):
     readers.rounds(1)
     readers.broker.has("orders", (80, 100))
