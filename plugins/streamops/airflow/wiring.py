@@ -5,6 +5,7 @@ from typing import Any
 
 from airflow.sdk import BaseHook
 
+from streamops.airflow.kafka_access import kafka_access
 from streamops.clock import SystemClock
 from streamops.errors import SettingsError
 from streamops.launch.local import LocalLauncher
@@ -28,7 +29,8 @@ def build_supervisor(stream: str, config: str, *, actor: str, may_submit: bool) 
 def supervisor_of(spec: StreamSpec, *, state_root: str, actor: str, may_submit: bool) -> Supervisor:
     """The supervisor of a stream.
 
-    Only who may submit asks Airflow for the stream's connection: a trigger looks and never starts anything.
+    Only who may submit asks Airflow for the stream's connections: a trigger looks and never starts anything. Where it can't
+    ask the cluster without them it takes nothing for lost, and the task that it wakes looks again.
     """
     return Supervisor(
         with_connection(spec) if may_submit else spec,
@@ -37,7 +39,7 @@ def supervisor_of(spec: StreamSpec, *, state_root: str, actor: str, may_submit: 
         clock=SystemClock(),
         state_root=state_root,
         author=this_author(actor),
-        broker_for=cluster_of(SystemClock()),
+        broker_for=cluster_of(SystemClock(), kafka_access) if may_submit else cluster_of(SystemClock()),
     )
 
 

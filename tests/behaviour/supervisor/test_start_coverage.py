@@ -1,13 +1,18 @@
 """A start is not made where Kafka no longer has what it would read, and is made where Kafka only does not answer."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from streamops.coverage import Coverage, PartitionCoverage, Standing
+from streamops.coverage.past import CoveragePast
 from streamops.storage import join
 from streamops.supervisor import Action
-from support.checkpoints import commit, metadata, offsets
+from streamops.supervisor.coverage_history import write_past
+from support.checkpoints import QUERY_ID, commit, metadata, offsets
+from support.clock import START
 from support.settings import a_project
 from support.terminal import Terminal
 
@@ -123,3 +128,22 @@ def test_a_restart_is_refused_while_the_living_driver_still_reads(terminal):
 
     assert answer.code == 1
     assert "a start on its checkpoint would be futile: orders-0: 250 offsets [150, 400)" in answer.err
+
+
+def test_a_topic_that_was_created_anew_and_grew_past_the_offset_is_known_by_its_id(terminal):
+    """Spark would go on in it and notice nothing; the rounds of retention coverage have kept the id."""
+    terminal.broker.has("orders", (0, 450))
+    checkpoint = terminal.spec().checkpoint
+    past = CoveragePast().with_look({checkpoint: a_coverage()}, {"orders": "id-1"}, at=terminal.clock.now())
+    write_past(terminal.storage, checkpoint, replace(past, topic_ids={"orders": "id-1"}, query_id=QUERY_ID))
+    terminal.broker.topics["orders"] = replace(terminal.broker.topics["orders"], topic_id="id-2")
+
+    code, told = plan(terminal)
+
+    assert (code, told["safety"]) == (4, "unsafe")
+    assert "the topic was created anew: its id was id-1, now it is id-2" in told["summary"]
+
+
+def a_coverage() -> Coverage:
+    one = PartitionCoverage(topic="orders", partition=0, standing=Standing.COVERED, start=150, earliest=0, latest=450)
+    return Coverage(at=START, partitions=(one,))
