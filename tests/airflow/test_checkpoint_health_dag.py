@@ -24,7 +24,7 @@ from streamops.control.layout import control_folder
 from streamops.control.snapshot import load_state
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.health_answer import shard_of
+from streamops.supervisor.rounds.health_answer import shard_of
 from support.base_checkpoint import files
 from support.settings import a_declared_stream, a_project
 

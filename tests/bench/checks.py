@@ -10,7 +10,7 @@ from bench.figure import Figure, timed
 from bench.synthetic import Size, build, lose_newest_state
 from streamops.restart.engines import PINNED
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checkup import Checkup, check
+from streamops.supervisor.checks.checkup import Checkup, check
 from support.counting_storage import CountingStorage
 
 LARGE = Size(batches=50_000, partitions=1_000)

@@ -9,7 +9,7 @@ from bench.figure import Figure, timed
 from bench.synthetic import Size, build
 from streamops.storage import Storage, join
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checkup import check_stream
+from streamops.supervisor.checks.checkup import check_stream
 from support.specs import a_stream
 
 FLEET = 5_000

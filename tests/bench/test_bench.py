@@ -8,7 +8,7 @@ from bench.synthetic import Size, build, lose_newest_state
 from streamops.health.verdict import Verdict
 from streamops.restart.engines import PINNED
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checkup import check
+from streamops.supervisor.checks.checkup import check
 
 SIZE = Size(batches=30, partitions=4)
 

@@ -17,7 +17,7 @@ from streamops.cli.check import checkup_fields
 from streamops.cli.check_text import show_checkup
 from streamops.errors import StorageError
 from streamops.restart.engines import ENGINES
-from streamops.supervisor.checkup import check
+from streamops.supervisor.checks.checkup import check
 from support.hostile import Fence, contents, trees
 
 ADDRESS = "file:///checkpoints/orders"

@@ -11,8 +11,8 @@ from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.spec import KafkaSource
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.coverage_history import read_past
-from streamops.supervisor.coverage_round import CoverageDoors, CoveragePace, run_coverage_round
+from streamops.supervisor.lags.coverage_history import read_past
+from streamops.supervisor.rounds.coverage_round import CoverageDoors, CoveragePace, run_coverage_round
 from support.checkpoints import commit, metadata, offsets
 from support.specs import a_stream
 from support.waiting import eventually

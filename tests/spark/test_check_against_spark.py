@@ -11,7 +11,7 @@ from streamops.health.checkpoint.watch import Watch
 from streamops.restart import Safety
 from streamops.restart.engines import PINNED
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checkup import SourceInput, check
+from streamops.supervisor.checks.checkup import SourceInput, check
 
 pytestmark = pytest.mark.spark
 

@@ -25,7 +25,7 @@ from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Severity, Verdict
 from streamops.restart.engines import PINNED
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checkup import check
+from streamops.supervisor.checks.checkup import check
 from support.waiting import eventually
 
 TARGET = os.environ.get("STREAMOPS_QUIET", "")

@@ -16,8 +16,8 @@ import pytest
 from streamops.restart import Safety
 from streamops.restart.engines import PINNED
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checkup import check
-from streamops.supervisor.sink_look import SinkPlace
+from streamops.supervisor.checks.checkup import check
+from streamops.supervisor.checks.sink_look import SinkPlace
 from support import sink_queries
 
 # Two Sparks with Delta's jars, which run up to twelve queries each.

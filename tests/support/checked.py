@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from streamops.health.checkpoint.watch import Watch
 from streamops.restart.engines import engine_of
 from streamops.storage import join
-from streamops.supervisor.checkup import check
+from streamops.supervisor.checks.checkup import check
 from support.base_checkpoint import ADDRESS, stored
 
 NOW = datetime(2026, 3, 1, 13, tzinfo=UTC)

@@ -10,18 +10,18 @@ from streamops.kafka.access import KafkaAccess
 from streamops.spec import KafkaSource, StreamSpec
 from streamops.storage import Storage, join
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.coverage_history import read_past
-from streamops.supervisor.coverage_round import (
+from streamops.supervisor.lags.coverage_history import read_past
+from streamops.supervisor.rounds.coverage_round import (
     FOLDER,
     CoverageDoors,
     CoveragePace,
     look_at_coverage,
     run_coverage_round,
 )
-from streamops.supervisor.health_history import HealthHistory
-from streamops.supervisor.health_look import HealthLook
-from streamops.supervisor.verdict_change import VerdictChange
-from streamops.supervisor.verdict_keeping import RoundReport
+from streamops.supervisor.rounds.health_history import HealthHistory
+from streamops.supervisor.rounds.health_look import HealthLook
+from streamops.supervisor.rounds.verdict_change import VerdictChange
+from streamops.supervisor.rounds.verdict_keeping import RoundReport
 from support.brokers import FakeBroker
 from support.checkpoints import commit, metadata, offsets
 from support.clock import FakeClock

@@ -11,9 +11,9 @@ from streamops.health.verdict import Verdict
 from streamops.spec import StreamSpec
 from streamops.storage import Storage, join
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.health_history import HealthHistory
-from streamops.supervisor.health_round import RoundDoors, RoundPace, RoundReport, run_round
-from streamops.supervisor.verdict_change import VerdictChange
+from streamops.supervisor.rounds.health_history import HealthHistory
+from streamops.supervisor.rounds.health_round import RoundDoors, RoundPace, RoundReport, run_round
+from streamops.supervisor.rounds.verdict_change import VerdictChange
 from support.base_checkpoint import BASE_ID, files
 from support.clock import FakeClock
 from support.records import a_claim, a_log, a_submit, write_log

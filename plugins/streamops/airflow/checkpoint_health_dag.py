@@ -22,11 +22,11 @@ from streamops.clock import SystemClock
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.health_look import HealthLook
-from streamops.supervisor.health_round import RoundDoors, look_once, run_round
 from streamops.supervisor.requests import this_author
-from streamops.supervisor.verdict_change import OnChange
-from streamops.supervisor.verdict_keeping import RoundPace, RoundReport
+from streamops.supervisor.rounds.health_look import HealthLook
+from streamops.supervisor.rounds.health_round import RoundDoors, look_once, run_round
+from streamops.supervisor.rounds.verdict_change import OnChange
+from streamops.supervisor.rounds.verdict_keeping import RoundPace, RoundReport
 
 CHECKPOINT_HEALTH_DAG = "streamops_checkpoint_health"
 ACTOR = f"airflow:{CHECKPOINT_HEALTH_DAG}"

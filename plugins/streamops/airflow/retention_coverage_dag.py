@@ -28,10 +28,10 @@ from streamops.kafka.confluent import ConfluentBroker
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.coverage_round import CoverageDoors, CoveragePace, look_at_coverage, run_coverage_round
-from streamops.supervisor.health_look import HealthLook
-from streamops.supervisor.verdict_change import OnChange
-from streamops.supervisor.verdict_keeping import RoundReport
+from streamops.supervisor.rounds.coverage_round import CoverageDoors, CoveragePace, look_at_coverage, run_coverage_round
+from streamops.supervisor.rounds.health_look import HealthLook
+from streamops.supervisor.rounds.verdict_change import OnChange
+from streamops.supervisor.rounds.verdict_keeping import RoundReport
 
 RETENTION_COVERAGE_DAG = "streamops_retention_coverage"
 

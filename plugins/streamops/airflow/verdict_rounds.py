@@ -15,10 +15,10 @@ from streamops.health.verdict import Verdict
 from streamops.settings import Settings, load_settings
 from streamops.spec import StreamSpec
 from streamops.spec.health_rounds import HealthRounds
-from streamops.supervisor.health_answer import answer_of, shard_of, summary_of, tasks_of
-from streamops.supervisor.health_look import HealthLook
-from streamops.supervisor.verdict_change import OnChange, VerdictChange, load_on_change
-from streamops.supervisor.verdict_keeping import RoundReport
+from streamops.supervisor.rounds.health_answer import answer_of, shard_of, summary_of, tasks_of
+from streamops.supervisor.rounds.health_look import HealthLook
+from streamops.supervisor.rounds.verdict_change import OnChange, VerdictChange, load_on_change
+from streamops.supervisor.rounds.verdict_keeping import RoundReport
 
 log = logging.getLogger(__name__)
 

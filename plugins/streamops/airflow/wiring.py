@@ -14,8 +14,8 @@ from streamops.settings.refusals import refused_deploy_mode, refused_master
 from streamops.spec import LaunchSpec, StreamSpec
 from streamops.storage.kinds import storage_for
 from streamops.supervisor import Supervisor
+from streamops.supervisor.lags.source_coverage import cluster_of
 from streamops.supervisor.requests import this_author
-from streamops.supervisor.source_coverage import cluster_of
 
 SPARK_CONNECTION_TYPE = "spark"
 

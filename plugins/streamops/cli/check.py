@@ -30,8 +30,8 @@ from streamops.health.verdict import Verdict
 from streamops.restart.engines import PINNED, engine_of
 from streamops.storage.address import canonical_address
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.checkup import Checkup, SourceInput
-from streamops.supervisor.checkup import check as check_checkpoint
+from streamops.supervisor.checks.checkup import Checkup, SourceInput
+from streamops.supervisor.checks.checkup import check as check_checkpoint
 
 EXIT_CODES = {Verdict.OK: 0, Verdict.WARNING: 3, Verdict.UNKNOWN: 4, Verdict.CRITICAL: 4}
 

@@ -10,8 +10,8 @@ from streamops.errors import MissingLibraryError
 from streamops.sink import DeltaSink, FileSink, Sink, UnreadSink
 from streamops.storage.address import canonical_address
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.sink_look import SinkPlace
-from streamops.supervisor.source_table import SourceTable
+from streamops.supervisor.checks.sink_look import SinkPlace
+from streamops.supervisor.checks.source_table import SourceTable
 
 SinkPath = Annotated[
     str,

@@ -10,7 +10,7 @@ from streamops.errors import SettingsError
 from streamops.health.verdict import Verdict
 from streamops.kafka.access import access_of
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.lag_look import LagDoors, lags_of
+from streamops.supervisor.lags.lag_look import LagDoors, lags_of
 
 EXIT_CODES = {Verdict.OK: 0, Verdict.WARNING: 3, Verdict.UNKNOWN: 4, Verdict.CRITICAL: 4}
 

@@ -10,9 +10,9 @@ from rich.text import Text
 from streamops.cli.words import brief, left, moment
 from streamops.coverage import Standing
 from streamops.health.verdict import Verdict
-from streamops.supervisor.lag import StreamLag
-from streamops.supervisor.lag_lines import COLUMNS, FIGURES, MOST_PARTITIONS, row, summary
-from streamops.supervisor.lag_lines import rest as rest
+from streamops.supervisor.lags.lag import StreamLag
+from streamops.supervisor.lags.lag_lines import COLUMNS, FIGURES, MOST_PARTITIONS, row, summary
+from streamops.supervisor.lags.lag_lines import rest as rest
 
 STYLES = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.UNKNOWN: "magenta", Verdict.CRITICAL: "bold red"}
 

@@ -22,7 +22,7 @@ from streamops.settings import Settings, SettingsProblem
 from streamops.supervisor.act_plan import Act
 from streamops.supervisor.act_progress import Stage
 from streamops.supervisor.history import History
-from streamops.supervisor.lag import StreamLag
+from streamops.supervisor.lags.lag import StreamLag
 from streamops.supervisor.outlook import Outlook
 from streamops.supervisor.status import StreamStatus
 

@@ -30,7 +30,7 @@ from streamops.sandbox.state import ADMIN
 from streamops.sandbox.supervising_task import SupervisingTask
 from streamops.sandbox.timeline import Reaction, now
 from streamops.sandbox.waiting import StderrNarrator
-from streamops.supervisor.lag_lines import lag_lines
+from streamops.supervisor.lags.lag_lines import lag_lines
 
 RESULT = "demo.json"
 RATE = 200.0

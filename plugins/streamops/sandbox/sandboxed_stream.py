@@ -18,8 +18,8 @@ from streamops.sandbox.timeline import Reaction, Timeline
 from streamops.sandbox.waiting import Narrator, wait_until_nothing_is_missing
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.lag import StreamLag
-from streamops.supervisor.lag_look import LagDoors, lags_of
+from streamops.supervisor.lags.lag import StreamLag
+from streamops.supervisor.lags.lag_look import LagDoors, lags_of
 from streamops.supervisor.requests import Requests, this_author
 
 STREAM = "orders_to_delta"

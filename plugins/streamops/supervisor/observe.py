@@ -21,9 +21,9 @@ from streamops.sink import SinkView
 from streamops.spec import StreamSpec
 from streamops.storage import Storage, join
 from streamops.supervisor.checkpoints import inspect_checkpoints, position_of, read_checkpoints
+from streamops.supervisor.checks.sink_look import declared_sink, look_around
+from streamops.supervisor.lags.source_coverage import BrokerFor, SourceCoverage
 from streamops.supervisor.probes import NetworkProber, Prober, Reachability
-from streamops.supervisor.sink_look import declared_sink, look_around
-from streamops.supervisor.source_coverage import BrokerFor, SourceCoverage
 from streamops.supervisor.stillness import Stillness
 
 CLOCK_ERROR = timedelta(hours=1)

@@ -24,9 +24,9 @@ from streamops.storage import Storage
 from streamops.supervisor.act import Actor
 from streamops.supervisor.decide import decide
 from streamops.supervisor.decision import RESTING, Action, Decision
+from streamops.supervisor.lags.source_coverage import BrokerFor
 from streamops.supervisor.observe import Observation, Observer
 from streamops.supervisor.probes import Prober
-from streamops.supervisor.source_coverage import BrokerFor
 from streamops.supervisor.stillness import Stillness
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.coverage import Coverage, PartitionCoverage, Standing
 from streamops.coverage.past import CoveragePast, Oddity
 from streamops.storage import join
-from streamops.supervisor.coverage_history import FILE, read_past, write_past
+from streamops.supervisor.lags.coverage_history import FILE, read_past, write_past
 from support.brokers import A_WEEK
 from support.checkpoints import QUERY_ID, commit, metadata, offsets
 from support.clock import START

@@ -12,7 +12,7 @@ from streamops.health.verdict import Verdict
 from streamops.restart import Safety, SinkGuarantee
 from streamops.spec import LaunchSpec
 from streamops.storage import join
-from streamops.supervisor.checkup import check_stream
+from streamops.supervisor.checks.checkup import check_stream
 from support.base_checkpoint import ADDRESS, BASE_ID, entry, files, stored
 from support.records import a_claim, a_log, a_submit, write_log
 from support.specs import a_stream

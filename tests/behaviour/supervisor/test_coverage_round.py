@@ -9,8 +9,8 @@ import pytest
 from streamops.errors import StorageError
 from streamops.health.verdict import Verdict
 from streamops.storage import join
-from streamops.supervisor.coverage_round import CoveragePace
-from streamops.supervisor.verdict_change import Subject
+from streamops.supervisor.rounds.coverage_round import CoveragePace
+from streamops.supervisor.rounds.verdict_change import Subject
 from support.coverage_rounds import EVERY, STATE_ROOT, Readers, verdicts
 from support.storage import InterruptibleStorage
 

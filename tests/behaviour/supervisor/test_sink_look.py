@@ -10,8 +10,8 @@ from streamops.health.verdict import Verdict
 from streamops.restart import Safety
 from streamops.sink import newest_batch
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checkup import check_stream
-from streamops.supervisor.sink_look import SinkPlace, look_at_both
+from streamops.supervisor.checks.checkup import check_stream
+from streamops.supervisor.checks.sink_look import SinkPlace, look_at_both
 from support.checkpoints import QUERY_ID, commit, offsets, write_checkpoint
 from support.delta_table import streaming_update, write_table
 from support.specs import a_stream

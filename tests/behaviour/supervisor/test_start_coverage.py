@@ -10,7 +10,7 @@ from streamops.coverage import Coverage, PartitionCoverage, Standing
 from streamops.coverage.past import CoveragePast
 from streamops.storage import join
 from streamops.supervisor import Action
-from streamops.supervisor.coverage_history import write_past
+from streamops.supervisor.lags.coverage_history import write_past
 from support.checkpoints import QUERY_ID, commit, metadata, offsets
 from support.clock import START
 from support.settings import a_project

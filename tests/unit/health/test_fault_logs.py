@@ -16,7 +16,7 @@ from streamops.restart.classify import Ending, classify
 from streamops.restart.failure_class import FailureClass, Remedy
 from streamops.storage import canonical_address, join
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.checkup import SourceInput
+from streamops.supervisor.checks.checkup import SourceInput
 from support.base_checkpoint import BASE_ID, HEADER, entry, files, source_entry, without
 from support.checked import NOW, checked, start, told
 

@@ -14,8 +14,8 @@ from streamops.health.verdict import Verdict
 from streamops.storage import join
 from streamops.storage.local import LocalStorage
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.sink_look import SinkPlace
-from streamops.supervisor.source_table import SourceTable
+from streamops.supervisor.checks.sink_look import SinkPlace
+from streamops.supervisor.checks.source_table import SourceTable
 from support.base_checkpoint import ADDRESS, BASE_ID, entry, files, without
 from support.checked import NOW, checked, start, told
 from support.checkpoints import OTHER_QUERY_ID

@@ -11,7 +11,7 @@ from streamops.health.verdict import Severity, Verdict
 from streamops.restart import Safety
 from streamops.restart.engines import engine_of
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checkup import check
+from streamops.supervisor.checks.checkup import check
 from support.recordings import recordings
 
 ALL = recordings()

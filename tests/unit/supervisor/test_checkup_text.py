@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamops.restart.engines import PINNED
-from streamops.supervisor.checkup import check
-from streamops.supervisor.checkup_text import checkup_lines, printable
+from streamops.supervisor.checks.checkup import check
+from streamops.supervisor.checks.checkup_text import checkup_lines, printable
 from support.base_checkpoint import ADDRESS, BASE_ID, files, stored
 
 

@@ -10,7 +10,7 @@ from streamops.control.records import Adopted, Position, Released
 from streamops.coverage import Coverage, PartitionCoverage, Standing
 from streamops.coverage.past import CoveragePast, Track
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.coverage_history import MOST_BYTES, encode, read_past, write_past
+from streamops.supervisor.lags.coverage_history import MOST_BYTES, encode, read_past, write_past
 from support.clock import START
 from support.records import a_claim, a_log, a_submit, write_log
 from support.specs import CHECKPOINT

@@ -7,9 +7,9 @@ import pytest
 
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.verdict import Verdict
-from streamops.supervisor.health_answer import answer_of, shard_of, summary_of, tasks_of
-from streamops.supervisor.health_look import HealthLook
-from streamops.supervisor.health_round import RoundReport
+from streamops.supervisor.rounds.health_answer import answer_of, shard_of, summary_of, tasks_of
+from streamops.supervisor.rounds.health_look import HealthLook
+from streamops.supervisor.rounds.health_round import RoundReport
 from support.clock import START
 from support.specs import a_stream
 

@@ -12,8 +12,8 @@ from streamops.health.verdict import Verdict
 from streamops.storage import Storage
 from streamops.storage.local import LocalStorage
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor import health_history
-from streamops.supervisor.health_history import HealthEntry, HealthHistory, KeptChange, NotedChange
+from streamops.supervisor.rounds import health_history
+from streamops.supervisor.rounds.health_history import HealthEntry, HealthHistory, KeptChange, NotedChange
 from support.clock import START
 from support.storage import InterruptibleStorage, SwitchableStorage
 

@@ -9,7 +9,7 @@ import pytest
 
 from streamops.errors import SettingsError
 from streamops.health.verdict import Verdict
-from streamops.supervisor.verdict_change import VerdictChange, load_on_change, log_change
+from streamops.supervisor.rounds.verdict_change import VerdictChange, load_on_change, log_change
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

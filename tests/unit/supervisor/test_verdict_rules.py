@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.verdict import Verdict
-from streamops.supervisor.health_history import HealthEntry, KeptChange, NotedChange
-from streamops.supervisor.health_look import HealthLook
-from streamops.supervisor.verdict_rules import Upkeep, has_record, is_untold, settled_verdict, upkeep_of
+from streamops.supervisor.rounds.health_history import HealthEntry, KeptChange, NotedChange
+from streamops.supervisor.rounds.health_look import HealthLook
+from streamops.supervisor.rounds.verdict_rules import Upkeep, has_record, is_untold, settled_verdict, upkeep_of
 from support.clock import START
 from support.specs import a_stream
 

@@ -15,11 +15,11 @@ from streamops.errors import StreamOpsError
 from streamops.health.verdict import Verdict
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
-from streamops.supervisor.health_look import HealthLook, look_at
-from streamops.supervisor.timed_work import Fate, work_on
-from streamops.supervisor.verdict_change import OnChange
-from streamops.supervisor.verdict_keeping import RoundPace, RoundReport, VerdictKeeping, look_of, order_of_round
-from streamops.supervisor.verdict_record import record_verdict
+from streamops.supervisor.rounds.health_look import HealthLook, look_at
+from streamops.supervisor.rounds.timed_work import Fate, work_on
+from streamops.supervisor.rounds.verdict_change import OnChange
+from streamops.supervisor.rounds.verdict_keeping import RoundPace, RoundReport, VerdictKeeping, look_of, order_of_round
+from streamops.supervisor.rounds.verdict_record import record_verdict
 
 log = logging.getLogger(__name__)
 

@@ -27,9 +27,9 @@ from streamops.kafka.broker import Broker, Place, RecordTime
 from streamops.progress import ProgressHistory, read_progress
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage import ReadableStorage, join
-from streamops.supervisor.coverage_history import read_past
-from streamops.supervisor.kafka_needs import CheckpointNeeds, read_needs
-from streamops.supervisor.lag import (
+from streamops.supervisor.lags.coverage_history import read_past
+from streamops.supervisor.lags.kafka_needs import CheckpointNeeds, read_needs
+from streamops.supervisor.lags.lag import (
     MARGIN,
     PartitionLag,
     StreamLag,

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from streamops.coverage import Standing
 from streamops.coverage.catch_up import CatchUp
 from streamops.coverage.forecast import Basis
-from streamops.supervisor.checkup_text import printable
-from streamops.supervisor.lag import PartitionLag, StreamLag
+from streamops.supervisor.checks.checkup_text import printable
+from streamops.supervisor.lags.lag import PartitionLag, StreamLag
 from streamops.supervisor.words import brief, left, moment
 
 MOST_PARTITIONS = 50

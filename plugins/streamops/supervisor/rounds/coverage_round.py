@@ -20,15 +20,15 @@ from streamops.kafka.access import KafkaAccess
 from streamops.kafka.broker import Broker
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
-from streamops.supervisor.checkup_text import printable
-from streamops.supervisor.coverage_history import write_past
-from streamops.supervisor.health_look import HealthLook
-from streamops.supervisor.lag import StreamLag, unknown_lag
-from streamops.supervisor.lag_lines import lag_lines
-from streamops.supervisor.lag_look import LagDoors, ReadStream, lags_in, read_stream
-from streamops.supervisor.timed_work import Fate, Pace, Worked, work_on
-from streamops.supervisor.verdict_change import OnChange, Subject
-from streamops.supervisor.verdict_keeping import (
+from streamops.supervisor.checks.checkup_text import printable
+from streamops.supervisor.lags.coverage_history import write_past
+from streamops.supervisor.lags.lag import StreamLag, unknown_lag
+from streamops.supervisor.lags.lag_lines import lag_lines
+from streamops.supervisor.lags.lag_look import LagDoors, ReadStream, lags_in, read_stream
+from streamops.supervisor.rounds.health_look import HealthLook
+from streamops.supervisor.rounds.timed_work import Fate, Pace, Worked, work_on
+from streamops.supervisor.rounds.verdict_change import OnChange, Subject
+from streamops.supervisor.rounds.verdict_keeping import (
     RoundPace,
     RoundReport,
     VerdictKeeping,

@@ -12,9 +12,9 @@ from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.verdict import Verdict
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
-from streamops.supervisor.checkup import check_stream
-from streamops.supervisor.checkup_text import checkup_lines, printable
-from streamops.supervisor.health_history import HealthHistory
+from streamops.supervisor.checks.checkup import check_stream
+from streamops.supervisor.checks.checkup_text import checkup_lines, printable
+from streamops.supervisor.rounds.health_history import HealthHistory
 
 log = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from streamops.health.verdict import Verdict
-from streamops.supervisor.health_history import HealthEntry, KeptChange, NotedChange
-from streamops.supervisor.health_look import HealthLook
+from streamops.supervisor.rounds.health_history import HealthEntry, KeptChange, NotedChange
+from streamops.supervisor.rounds.health_look import HealthLook
 
 _ORDER = tuple(Verdict)
 

@@ -21,12 +21,12 @@ from streamops.errors import StreamOpsError
 from streamops.health.verdict import Verdict
 from streamops.spec import StreamSpec
 from streamops.storage import Storage, join
-from streamops.supervisor.checkup_text import printable
-from streamops.supervisor.health_history import CHECKPOINTS, HealthEntry, HealthHistory, NotedChange
-from streamops.supervisor.health_look import HealthLook, blind_look
-from streamops.supervisor.timed_work import Fate, Pace, Worked, work_on
-from streamops.supervisor.verdict_change import OnChange, Subject, VerdictChange, log_change
-from streamops.supervisor.verdict_rules import upkeep_of
+from streamops.supervisor.checks.checkup_text import printable
+from streamops.supervisor.rounds.health_history import CHECKPOINTS, HealthEntry, HealthHistory, NotedChange
+from streamops.supervisor.rounds.health_look import HealthLook, blind_look
+from streamops.supervisor.rounds.timed_work import Fate, Pace, Worked, work_on
+from streamops.supervisor.rounds.verdict_change import OnChange, Subject, VerdictChange, log_change
+from streamops.supervisor.rounds.verdict_rules import upkeep_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

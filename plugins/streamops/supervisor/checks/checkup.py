@@ -25,8 +25,8 @@ from streamops.restart.sink_effect import with_sink
 from streamops.sink import DeltaSink, Sink, SinkView, recognises_batches
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage import ReadableStorage
-from streamops.supervisor.sink_look import SinkPlace, declared_sink, look_at_both
-from streamops.supervisor.source_table import SourceTable
+from streamops.supervisor.checks.sink_look import SinkPlace, declared_sink, look_at_both
+from streamops.supervisor.checks.source_table import SourceTable
 
 MIN_BATCHES_TO_RETAIN = "spark.sql.streaming.minBatchesToRetain"
 
@@ -91,9 +91,8 @@ def check(
     """Judge a checkpoint for a start with a version of Spark. Raises StorageError where it can't be asked.
 
     `confs`: settings of the next run. `watch`: what is known over time; the times of its batches are read here.
-    `source_input`: the folder that a file source reads; judged with a `watch` only, for its files have an age.
-    `sink`: where the query writes to. One that is proven to know batches is idempotent, where nobody has said.
-    `source_table`: the Delta table that the query reads.
+    `source_input`: the folder that a file source reads; judged with a `watch` only, for its files have an age. `sink`: where
+    the query writes to; proven to know batches it is idempotent, unless somebody has said. `source_table`: read by the query.
     """
     snapshot, view = look_at_both(storage, address, sink) if sink else (inspect_checkpoint(storage, address), None)
     if is_sink_idempotent is None and view and recognises_batches(view.latest):

@@ -16,7 +16,7 @@ from streamops.kafka.broker import Broker
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage
-from streamops.supervisor.coverage_history import read_past
+from streamops.supervisor.lags.coverage_history import read_past
 
 log = logging.getLogger(__name__)
 

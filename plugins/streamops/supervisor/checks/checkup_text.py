@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from streamops.health.verdict import Finding
 from streamops.sink import DeltaSink, FileSink, Sink, UnreadSink
-from streamops.supervisor.checkup import Checkup
+from streamops.supervisor.checks.checkup import Checkup
 
 
 def checkup_lines(checkup: Checkup) -> tuple[str, ...]:

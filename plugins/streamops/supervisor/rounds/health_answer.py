@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from streamops.health.verdict import Verdict
-from streamops.supervisor.health_look import HealthLook
-from streamops.supervisor.verdict_keeping import RoundReport
+from streamops.supervisor.rounds.health_look import HealthLook
+from streamops.supervisor.rounds.verdict_keeping import RoundReport
 
 MOST_ROWS = 500
 """Streams that one shard names. Airflow refuses to map over more than 1 024 of anything (core.max_map_length, 3.3)."""

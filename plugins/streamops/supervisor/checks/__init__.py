@@ -1,0 +1,1 @@
+"""One look at a checkpoint and what lies around it, judged."""
