@@ -7,7 +7,7 @@ from streamops.checkpoint.sink_log import SINK_LOG, SinkLogFacts, read_sink_log
 from streamops.deltalog import DeltaTableFacts, read_delta_table
 from streamops.deltalog.log_size import DELTA_LOG
 from streamops.errors import DeltaLogError, MissingLibraryError, ObjectNotFoundError, StorageError
-from streamops.storage import ReadableStorage
+from streamops.storage import ReadableStorage, join
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,11 +113,11 @@ def read_sink(
     """The sink at a canonical address, with what it knows of one query. Raises nothing: what can't be read is an answer."""
     names = (*([query_id] if query_id else []), *applications)
     try:
-        found = storage.list(address)
-        if DELTA_LOG in found:
+        # The two folders by name: the table's own may hold a million files.
+        if storage.list(join(address, DELTA_LOG)):
             table = read_delta_table(storage, address, applications=names)
             return DeltaSink(table=table, query_id=query_id, applications=tuple(applications))
-        if SINK_LOG in found:
+        if storage.list(join(address, SINK_LOG)):
             return FileSink(log=read_sink_log(storage, address))
     except ObjectNotFoundError:
         return MissingSink(address=address)

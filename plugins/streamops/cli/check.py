@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from streamops.cli.check_kafka import Bootstrap, asked_kafka
 from streamops.cli.check_sink import (
     Applications,
     DeltaPath,
@@ -20,7 +21,7 @@ from streamops.cli.check_sink import (
     source_table,
 )
 from streamops.cli.check_text import show_checkup
-from streamops.cli.options import AsJson, duration
+from streamops.cli.options import AsJson, duration, session_of
 from streamops.clock import SystemClock
 from streamops.errors import SettingsError
 from streamops.health.checkpoint.expectations import MAX_FILE_AGE
@@ -32,6 +33,7 @@ from streamops.storage.address import canonical_address
 from streamops.storage.kinds import storage_for
 from streamops.supervisor.checks.checkup import Checkup, SourceInput
 from streamops.supervisor.checks.checkup import check as check_checkpoint
+from streamops.supervisor.checks.kafka_look import EXPLANATIONS
 
 EXIT_CODES = {Verdict.OK: 0, Verdict.WARNING: 3, Verdict.UNKNOWN: 4, Verdict.CRITICAL: 4}
 
@@ -86,6 +88,7 @@ MaxFileAge = Annotated[
 
 
 def check(
+    context: typer.Context,
     checkpoint: Annotated[
         str, typer.Argument(metavar="CHECKPOINT", help="Folder or address of a checkpoint.", show_default=False)
     ] = "",
@@ -100,6 +103,7 @@ def check(
     sink: SinkPath = "",
     applications: Applications = None,
     delta: DeltaPath = "",
+    kafka: Bootstrap = "",
     explain: Annotated[
         str,
         typer.Option(
@@ -133,6 +137,7 @@ def check(
         source_table=source_table(delta),
     )
     refuse_without_library(checkup.sink)
+    checkup = asked_kafka(checkup, kafka, session_of(context).wiring)
     _show(checkup, as_json=as_json)
     raise typer.Exit(EXIT_CODES[checkup.verdict])
 
@@ -196,7 +201,7 @@ def checkup_fields(checkup: Checkup) -> dict[str, object]:
 
 
 def _explanation(rule: str) -> str:
-    known = explanations()
+    known = explanations() | EXPLANATIONS
     if rule not in known:
         raise SettingsError(f"no rule {rule!r}; rules: {', '.join(sorted(known))}")
     return f"{rule}: {known[rule]}"

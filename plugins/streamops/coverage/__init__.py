@@ -1,9 +1,10 @@
 """Is what a query needs next still there, and until when? Pure: positions and broker facts in, judgement out."""
 
-from streamops.coverage.cover import Coverage, OffsetRange, PartitionCoverage, Standing, cover
+from streamops.coverage.cover import SECOND_LOOK, Coverage, OffsetRange, PartitionCoverage, Standing, cover
 from streamops.coverage.needs import PartitionNeed, SourceNeeds, needs_of
 
 __all__ = [
+    "SECOND_LOOK",
     "Coverage",
     "OffsetRange",
     "PartitionCoverage",

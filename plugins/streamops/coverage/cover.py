@@ -7,11 +7,14 @@ partition that is not there (metadata that has not spread). They count when the 
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from streamops.coverage.needs import PartitionNeed, SourceNeeds
 from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts
+
+SECOND_LOOK = timedelta(seconds=3)
+"""Between the two looks that an odd answer of a broker needs before it counts."""
 
 
 class Standing(StrEnum):
@@ -133,7 +136,8 @@ def cover(
     """
     judge = _Judge(broker, subscribed, remembered or {}, before)
     partitions = [judge.partition(source, need) for source in sources for need in source.partitions]
-    partitions += judge.new_ones({(known.topic, known.partition) for known in partitions})
+    if not sources or any(judge.is_declared(source) for source in sources):
+        partitions += judge.new_ones({(known.topic, known.partition) for known in partitions})
     pending = next((source.pending_batch for source in sources if source.pending_batch is not None), None)
     ordered = sorted(partitions, key=lambda known: (known.topic, known.partition))
     return Coverage(at=broker.at, partitions=tuple(ordered), pending_batch=pending)
@@ -152,8 +156,15 @@ class _Judge:
         self._remembered = remembered
         self._before = before
 
+    def is_declared(self, source: SourceNeeds) -> bool:
+        """Whether the declaration speaks of this source: a job may read more than it declares, with a reader of its own."""
+        return self._subscribed is None or any(need.topic in self._subscribed for need in source.partitions)
+
     def partition(self, source: SourceNeeds, need: PartitionNeed) -> PartitionCoverage:
         topic = self._broker.topic(need.topic)
+        if not self.is_declared(source):
+            reason = "the declared source names none of this source's topics: which cluster it reads is not known"
+            return self._found(need, Standing.UNKNOWN, reason)
         if self._subscribed is not None and need.topic not in self._subscribed:
             reason = "the source no longer names the topic, and Spark takes its partitions for deleted"
             return self._found(need, Standing.UNSUBSCRIBED, reason)

@@ -97,6 +97,8 @@ def _by_time(waiting: Waiting, retention: TopicRetention, now: datetime) -> Fore
     first = waiting.record_time or written_at(waiting.samples, waiting.start)
     if first is None:
         return Forecast(basis=Basis.UNKNOWN, reason="the time of the first record that is needed is not known")
+    # Producers do write the year 9999; no date lies behind that.
+    first = min(first, now + LONGEST)
     # A stamp from the future keeps its segment all the longer; nothing is promised by it.
     not_before = min(first, now) + retention.time
     last = _last_of_segment(waiting, retention, now)

@@ -40,7 +40,9 @@ def access_of(
     bootstrap: str, options: Iterable[tuple[str, str]] = (), *, environment: Mapping[str, str] = os.environ
 ) -> KafkaAccess:
     """What a source's options and the properties file of this place give. SettingsError for a file that can't be used."""
-    shared = {name.removeprefix("kafka."): value for name, value in options if name.startswith("kafka.")}
+    # Spark folds the case of its options.
+    named = {name.lower(): value for name, value in options}
+    shared = {name.removeprefix("kafka."): value for name, value in named.items() if name.startswith("kafka.")}
     access = KafkaAccess(bootstrap=bootstrap).with_properties({k: v for k, v in shared.items() if k in _SHARED})
     path = environment.get(PROPERTIES_FILE, "")
     if not path:

@@ -127,7 +127,7 @@ class Observer:
         self._state_root = state_root
         self._control = control_folder(spec.checkpoint)
         self._prober = prober or NetworkProber(clock)
-        self._source_coverage = SourceCoverage(spec, broker_for, storage=storage)
+        self._source_coverage = SourceCoverage(spec, broker_for, storage=storage, clock=clock)
         self.stillness = Stillness(clock)
 
     def observe(self, state: LogState) -> Observation:

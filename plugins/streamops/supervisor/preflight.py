@@ -7,10 +7,10 @@ from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.control.records import Position
 from streamops.coverage import Coverage
-from streamops.coverage.start_effect import Effect, start_effect
 from streamops.restart import RestartPlan, Safety, plan_restart
 from streamops.restart.plan import plan_in_depth
 from streamops.restart.sink_effect import with_sink
+from streamops.supervisor.lags.covered_plan import with_coverage
 from streamops.supervisor.observe import Observation
 
 
@@ -40,7 +40,7 @@ def plans_of(observation: Observation) -> tuple[CheckpointPlan, ...]:
     )
     fails = observation.fails_on_data_loss
     own, *others = (
-        _with_coverage(_plan(facts, snapshot, position), coverage, fails_on_data_loss=fails)
+        _covered(_plan(facts, snapshot, position), coverage, fails_on_data_loss=fails)
         for facts, snapshot, position, coverage in each
     )
     if observation.sink:
@@ -61,27 +61,11 @@ def _plan(facts: CheckpointFacts | None, snapshot: CheckpointSnapshot | None, kn
     return CheckpointPlan(checkpoint=facts.address, plan=plan)
 
 
-def _with_coverage(one: CheckpointPlan, coverage: Coverage | None, *, fails_on_data_loss: bool) -> CheckpointPlan:
-    """What the checkpoint alone forbids stays forbidden; what it allows may still find its records gone."""
-    if coverage is None or one.plan.safety in (Safety.FUTILE, Safety.BLOCKED):
+def _covered(one: CheckpointPlan, coverage: Coverage | None, *, fails_on_data_loss: bool) -> CheckpointPlan:
+    if coverage is None:
         return one
-    found = start_effect([coverage], fails_on_data_loss=fails_on_data_loss)
-    if found.effect is Effect.FAILS:
-        out = f"{found.summary}; {_WAY_OUT}"
-        plan = replace(one.plan, safety=Safety.FUTILE, summary=out, expected_error=found.expected_error)
-    elif found.effect is Effect.LOSES:
-        plan = replace(one.plan, safety=Safety.UNSAFE, summary=found.summary)
-    elif found.effect is Effect.UNCONFIRMED and one.plan.safety is not Safety.UNSAFE:
-        plan = replace(one.plan, safety=Safety.UNKNOWN, summary=found.summary)
-    else:
-        return one
-    return replace(one, plan=plan)
+    return replace(one, plan=with_coverage(one.plan, coverage, fails_on_data_loss=fails_on_data_loss))
 
-
-_WAY_OUT = (
-    'to go on without them, set `failOnDataLoss: "false"` in the options of the source, release the stream with'
-    " --accept-unsafe, and take it back after the first batch"
-)
 
 _SEVERITY = (
     Safety.SAFE,

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from streamops.control.layout import companion_checkpoint
 from streamops.coverage import Coverage, PartitionCoverage, Standing
 from streamops.coverage.past import CoveragePast
 from streamops.storage import join
 from streamops.supervisor import Action
 from streamops.supervisor.lags.coverage_history import write_past
-from support.checkpoints import QUERY_ID, commit, metadata, offsets
+from support.checkpoints import OTHER_QUERY_ID, QUERY_ID, commit, metadata, offsets
 from support.clock import START
 from support.settings import a_project
 from support.terminal import Terminal
@@ -94,26 +96,56 @@ def test_otherwise_it_is_started(terminal, arrange: Callable[[Terminal], None]):
     assert terminal.newest().number == 2
 
 
-def test_an_end_below_the_offset_is_waited_for_once_and_parks_when_it_stays(terminal):
+def test_an_end_below_the_offset_is_asked_for_again_and_parks_when_it_stays(terminal):
+    """In one go: each process has to come to the same, however short it lives."""
     terminal.broker.has("orders", (0, 20))
-    supervisor = terminal.supervisor()
 
-    first = supervisor.settle()
-    second = supervisor.settle()
+    decision = terminal.settle()
 
-    assert (first.action, second.action) == (Action.WAIT, Action.PARKED)
-    assert "orders-0: it ends at 20, the query has reached 150: a second look has to confirm that" in first.reason
+    assert decision.action is Action.PARKED
+    assert "orders-0: it ends at 20, the query has reached 150;" in decision.reason
+    assert terminal.clock.slept == [timedelta(seconds=3)]
 
 
 def test_an_end_that_comes_back_is_no_reason_to_park(terminal):
     terminal.broker.has("orders", (0, 20))
-    supervisor = terminal.supervisor()
-    waited = supervisor.settle()
-    terminal.broker.moves("orders", 0, latest=450)
+    terminal.clock.on_sleep = lambda: terminal.broker.moves("orders", 0, latest=450)
 
-    supervisor.settle()
+    terminal.settle()
 
-    assert waited.action is Action.WAIT
+    assert terminal.newest().number == 2
+
+
+def test_a_companion_without_a_batch_so_far_needs_nothing_of_an_old_topic(terminal):
+    """Its driver died right after its first start: `metadata` is there, and no offsets."""
+    companion = companion_checkpoint(terminal.spec().checkpoint, 0)
+    terminal.storage.write(join(companion, "metadata"), metadata(OTHER_QUERY_ID))
+    terminal.broker.has("orders", (120, 450))
+
+    terminal.settle()
+
+    assert terminal.newest().number == 2
+
+
+def test_a_source_that_the_declaration_does_not_speak_of_keeps_nobody_from_starting(terminal):
+    """A job may read another topic, of another cluster, with a reader of its own."""
+    checkpoint = terminal.spec().checkpoint
+    for batch in (0, 1):
+        text = offsets(f'{{"orders":{{"0":{100 + 50 * batch}}}}}', '{"elsewhere":{"0":7}}')
+        terminal.storage.write(join(checkpoint, "offsets", str(batch)), text)
+    terminal.broker.has("orders", (0, 450))
+
+    terminal.settle()
+
+    assert terminal.newest().number == 2
+
+
+def test_a_client_that_breaks_keeps_nobody_from_starting(terminal, monkeypatch):
+    terminal.broker.has("orders", (0, 450))
+    monkeypatch.setattr(terminal.broker, "scan", lambda topics: {}["no such thing"])
+
+    terminal.settle()
+
     assert terminal.newest().number == 2
 
 

@@ -94,6 +94,15 @@ def test_a_log_that_is_not_ours_is_left_alone(bodies):
     assert verdicts(storage) == []
 
 
+def test_a_submit_that_is_under_way_keeps_its_number():
+    """A record in its place would be refused, and the driver that was just launched be killed."""
+    storage = MemoryStorage()
+    write_log(storage, CONTROL, a_log(a_claim(1)))
+
+    assert record(storage, Verdict.CRITICAL, "missing-offsets") is False
+    assert verdicts(storage) == []
+
+
 def test_a_log_that_is_behind_its_drivers_is_left_alone(storage):
     """The missing records may come back, and their numbers must be free."""
     storage.write(f"{CONTROL}/drivers/2-0a0a0a0a/heartbeat.json", b"{}")

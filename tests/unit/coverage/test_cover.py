@@ -178,9 +178,22 @@ def test_one_end_that_is_missing_is_unknown():
 
 def test_a_topic_that_is_no_longer_named_is_told_whatever_the_broker_says():
     """Spark takes its partitions for deleted ones."""
-    coverage = cover(needs(500), a_broker(a_topic((0, 900))), subscribed=["returns"])
+    both = needs(500)[0].partitions + needs(5, topic="returns")[0].partitions
+    sources = (SourceNeeds(source="0", partitions=both),)
+    broker = a_broker(a_topic((0, 900)), a_topic((0, 9), name="returns"))
+
+    coverage = cover(sources, broker, subscribed=["returns"])
 
     assert coverage.partition("orders", 0).standing is Standing.UNSUBSCRIBED
+    assert coverage.partition("returns", 0).standing is Standing.COVERED
+
+
+def test_a_source_that_shares_no_topic_with_the_declaration_is_unknown():
+    """It may read another cluster: what the broker says of topics of that name tells nothing."""
+    coverage = cover(needs(500), a_broker(a_topic((0, 300)), a_topic((40, 90), name="returns")), subscribed=["returns"])
+
+    found = only(coverage)
+    assert (found.topic, found.standing, found.suspected) == ("orders", Standing.UNKNOWN, None)
 
 
 def test_a_topic_that_is_named_and_was_never_read_is_new():

@@ -12,7 +12,7 @@ SECRET = (("sasl.password", "hunter2"), ("sasl.username", "ops"), ("security.pro
 def test_options_that_mean_the_same_to_both_clients_are_taken_over():
     options = [
         ("kafka.security.protocol", "SASL_SSL"),
-        ("kafka.sasl.mechanism", "PLAIN"),
+        ("Kafka.SASL.mechanism", "PLAIN"),
         ("kafka.sasl.jaas.config", "org.apache… password='hunter2';"),
         ("maxOffsetsPerTrigger", "100"),
     ]

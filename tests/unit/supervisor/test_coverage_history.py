@@ -161,26 +161,36 @@ def remembered(storage):
     return read_past(storage, CHECKPOINT, query_id="q").topic_ids
 
 
-def test_the_topic_that_was_read_is_forgotten_when_somebody_releases_the_stream(storage):
+def test_a_plain_release_takes_no_other_topic_for_the_right_one(storage):
+    """It may end a park of another cause, and nobody has looked at the topic."""
+    given_log(storage)
+    remembered(storage)
+
+    given_log(storage, Released())
+
+    assert read_past(storage, CHECKPOINT, query_id="q").topic_ids == {"orders": "a"}
+
+
+def test_the_topic_that_was_read_is_forgotten_when_somebody_accepts_what_is_there(storage):
     given_log(storage)
     assert remembered(storage) == {"orders": "a"}
 
-    given_log(storage, Released())
+    given_log(storage, Released(accepts_unsafe=True))
 
     assert read_past(storage, CHECKPOINT, query_id="q").topic_ids == {}
 
 
-def test_a_release_from_before_the_first_look_forgets_nothing_later(storage):
-    given_log(storage, Released())
+def test_an_acceptance_from_before_the_first_look_forgets_nothing_later(storage):
+    given_log(storage, Released(accepts_unsafe=True))
 
     assert remembered(storage) == {"orders": "a"}
     assert remembered(storage) == {"orders": "a"}
 
 
-def test_a_release_of_a_stream_that_had_no_log_at_the_first_look_counts(storage):
+def test_an_acceptance_of_a_stream_that_had_no_log_at_the_first_look_counts(storage):
     assert remembered(storage) == {"orders": "a"}
 
-    given_log(storage, Released())
+    given_log(storage, Released(accepts_unsafe=True))
 
     assert read_past(storage, CHECKPOINT, query_id="q").topic_ids == {}
 

@@ -134,7 +134,7 @@ def _concluded(
     view: SinkView | None,
 ) -> Checkup:
     return Checkup(
-        verdict=Verdict.of(max(worst_of(findings), _SEVERITIES[restart.safety])),
+        verdict=Verdict.of(max(worst_of(findings), SEVERITIES[restart.safety])),
         engine=engine,
         snapshot=snapshot,
         restart=restart,
@@ -187,8 +187,7 @@ def _retained_batches(confs: tuple[tuple[str, str], ...]) -> int:
     return int(text) if is_number and int(text) > 0 else RETAINED_BATCHES
 
 
-# A batch in flight is the ordinary shape of a running query: whether it matters, the rule on it says.
-_SEVERITIES = {
+SEVERITIES = {
     Safety.SAFE: Severity.NOTE,
     Safety.SAFE_IF_IDEMPOTENT: Severity.NOTE,
     Safety.UNKNOWN: Severity.UNKNOWN,
@@ -196,3 +195,4 @@ _SEVERITIES = {
     Safety.UNSAFE: Severity.CRITICAL,
     Safety.FUTILE: Severity.CRITICAL,
 }
+"""Of a plan. A batch in flight is the ordinary shape of a running query: whether it matters, the rule on it says."""

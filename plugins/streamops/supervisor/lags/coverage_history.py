@@ -17,7 +17,7 @@ from typing import Any
 
 from streamops.control.layout import control_folder
 from streamops.control.log import LogReader
-from streamops.control.records import Adopted, Released
+from streamops.control.records import Adopted, Body, Released
 from streamops.control.snapshot import load_state
 from streamops.coverage import Standing
 from streamops.coverage.past import Column, CoveragePast, LogMark, Oddity, Track
@@ -40,9 +40,8 @@ _BROKEN = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, 
 def read_past(storage: ReadableStorage, checkpoint: str, *, query_id: str = "") -> CoveragePast:
     """What is known from earlier looks at this query. Raises StorageError where the place can't be asked.
 
-    The memory of which topic was read is reset by a person's word alone: after `streamops release` or `streamops adopt`
-    the topics that are there now count as the query's own. (A stream that is not parked is stopped first and released with
-    `--accept-unsafe`: that leaves a record.) Another query in the same folder begins anew.
+    The memory of which topic was read is reset by a person's word alone: after `streamops release --accept-unsafe` or
+    `streamops adopt` the topics that are there now count as the query's own. Another query in the same folder begins anew.
     """
     past = _read(storage, checkpoint)
     if query_id and past.query_id not in ("", query_id):
@@ -98,7 +97,12 @@ def _words_since(storage: ReadableStorage, checkpoint: str, past: CoveragePast) 
         log.warning("whether somebody has released the stream is not known: %s", error)
         return past.log, False
     mark = LogMark(records=new[-1].number + 1, nonce=new[-1].nonce) if new else past.log
-    return mark, any(isinstance(record.body, Released | Adopted) for record in new)
+    return mark, any(_accepts_what_is_there(record.body) for record in new)
+
+
+def _accepts_what_is_there(body: Body) -> bool:
+    """A plain release says that the stream may run again, not that another topic is the right one."""
+    return isinstance(body, Adopted) or (isinstance(body, Released) and body.accepts_unsafe)
 
 
 def encode(past: CoveragePast) -> bytes:

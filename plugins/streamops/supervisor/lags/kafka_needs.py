@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.source_log import read_source_logs
 from streamops.coverage import SourceNeeds, needs_of
 from streamops.errors import CheckpointError
@@ -50,3 +51,13 @@ def _needs(storage: ReadableStorage, facts: CheckpointFacts) -> CheckpointNeeds:
 def _initial(storage: ReadableStorage, facts: CheckpointFacts) -> dict[str, str]:
     sources = read_source_logs(storage, facts.address).sources
     return {source.folder: source.initial_offsets for source in sources if source.initial_offsets is not None}
+
+
+def needs_of_snapshot(snapshot: CheckpointSnapshot) -> tuple[SourceNeeds, ...]:
+    """The Kafka sources of a query of which everything was read already."""
+    initial = {
+        source.folder: source.initial_offsets
+        for source in snapshot.sources.sources
+        if source.initial_offsets is not None
+    }
+    return needs_of(snapshot.facts, initial=initial)

@@ -12,7 +12,7 @@ from datetime import timedelta
 from streamops.clock import Clock
 from streamops.control.drivers import driver_instances
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
-from streamops.coverage import Coverage, PartitionCoverage, Standing, cover
+from streamops.coverage import SECOND_LOOK, Coverage, PartitionCoverage, Standing, cover
 from streamops.coverage.catch_up import CatchUp, catch_up, throughput_of
 from streamops.coverage.forecast import Basis, Forecast, Waiting, forecast
 from streamops.coverage.growth import offsets_per_second
@@ -44,8 +44,6 @@ from streamops.supervisor.lags.lag import (
 
 log = logging.getLogger(__name__)
 
-SECOND_LOOK = timedelta(seconds=3)
-"""Between the two looks that an odd answer of a broker needs before it counts."""
 LAST_LOOK = timedelta(hours=1)
 """An earlier look confirms nothing when it is older than that."""
 MOST_PROBES = 500

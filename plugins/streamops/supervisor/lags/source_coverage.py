@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.clock import Clock
-from streamops.coverage import Coverage, SourceNeeds, cover, needs_of
+from streamops.coverage import SECOND_LOOK, Coverage, SourceNeeds, cover
 from streamops.errors import SettingsError, StreamOpsError
 from streamops.kafka.access import KafkaAccess, access_of
 from streamops.kafka.broker import Broker
@@ -17,6 +17,7 @@ from streamops.kafka.confluent import ConfluentBroker
 from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage
 from streamops.supervisor.lags.coverage_history import read_past
+from streamops.supervisor.lags.kafka_needs import needs_of_snapshot
 
 log = logging.getLogger(__name__)
 
@@ -35,32 +36,57 @@ def cluster_of(clock: Clock, access_for: Callable[[StreamSpec], KafkaAccess] = d
 
 
 class SourceCoverage:
-    """One stream's, with a memory for what counts only when it is said twice."""
+    """One stream's. Keeps no memory: each process judges a start by itself, and must come to the same."""
 
-    def __init__(self, spec: StreamSpec, broker_for: BrokerFor | None, *, storage: ReadableStorage) -> None:
+    def __init__(
+        self, spec: StreamSpec, broker_for: BrokerFor | None, *, storage: ReadableStorage, clock: Clock
+    ) -> None:
         """Without `broker_for` nobody is asked, and nothing is known to be lost. `storage`: of the checkpoint."""
         self._spec = spec
         self._storage = storage
+        self._clock = clock
         self._broker_for = broker_for
-        self._before: dict[str, Coverage] = {}
 
     def of(self, checkpoints: Sequence[CheckpointSnapshot]) -> tuple[Coverage, ...]:
-        """The coverage of each checkpoint, in order; none at all where there is nobody to ask, or nothing to ask for."""
-        needs = [_needs(snapshot) for snapshot in checkpoints]
+        """The coverage of each checkpoint, in order; none at all where there is nobody to ask, or nothing to ask for.
+
+        What counts only when it is said twice is asked twice, with a pause: a new leader may not have caught up yet.
+        """
+        needs = [needs_of_snapshot(snapshot) for snapshot in checkpoints]
         topics = {need.topic for sources in needs for source in sources for need in source.partitions}
         broker = self._asked() if topics else None
         if broker is None:
             return ()
-        facts = broker.scan(topics | set(self._spec.source.topics))
-        addresses = [snapshot.facts.address for snapshot in checkpoints]
         ids = self._topic_ids(checkpoints[0].facts.query_id or "")
+        try:
+            found = self._look(broker, needs, topics, ids, before=[None] * len(needs))
+            if any(one.suspected for coverage in found for one in coverage.partitions):
+                self._clock.sleep(SECOND_LOOK)
+                found = self._look(broker, needs, topics, ids, before=found)
+        except Exception:
+            # Whatever is wrong with the client, it must keep nobody from starting.
+            log.exception("stream=%s is started without a look at its topics", self._spec.name)
+            return ()
+        return tuple(found)
+
+    def _look(
+        self,
+        broker: Broker,
+        needs: Sequence[tuple[SourceNeeds, ...]],
+        topics: set[str],
+        ids: Mapping[str, str],
+        *,
+        before: Sequence[Coverage | None],
+    ) -> list[Coverage]:
         subscribed = self._spec.source.topics
-        found = tuple(
-            cover(sources, facts, subscribed=subscribed, remembered=ids, before=self._before.get(address))
-            for address, sources in zip(addresses, needs, strict=True)
-        )
-        self._before = dict(zip(addresses, found, strict=True))
-        return found
+        facts = broker.scan(topics | set(subscribed))
+        return [
+            # A query without Kafka, or without a batch so far, needs nothing: no partition is new to it.
+            cover(sources, facts, subscribed=subscribed, remembered=ids, before=earlier)
+            if sources
+            else Coverage(at=facts.at, partitions=())
+            for sources, earlier in zip(needs, before, strict=True)
+        ]
 
     def _topic_ids(self, query_id: str) -> Mapping[str, str]:
         """Ids of the topics that the query was seen to read, where rounds of retention coverage have kept them."""
@@ -77,12 +103,3 @@ class SourceCoverage:
         except SettingsError as error:
             log.warning("stream=%s is started without a look at its topics: %s", self._spec.name, error)
             return None
-
-
-def _needs(snapshot: CheckpointSnapshot) -> tuple[SourceNeeds, ...]:
-    initial = {
-        source.folder: source.initial_offsets
-        for source in snapshot.sources.sources
-        if source.initial_offsets is not None
-    }
-    return needs_of(snapshot.facts, initial=initial)

@@ -31,6 +31,8 @@ def record_verdict(
         state = load_state(storage, control)
         if state.is_empty or state.stream != spec.name or seen >= state.next_epoch:
             return False
+        if state.newest and state.newest.is_open and not state.newest.submission:
+            return False  # A submit is under way: a record that takes its number would cost it its driver.
         if str(verdict) == (state.verdict or Verdict.OK):
             return True
         body = VerdictChanged(before=state.verdict, after=str(verdict), rules=rules)

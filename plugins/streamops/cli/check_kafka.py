@@ -1,0 +1,27 @@
+"""`streamops check --kafka`: the broker that is asked."""
+
+from typing import Annotated
+
+import typer
+
+from streamops.cli.wiring import Wiring
+from streamops.kafka.access import access_of
+from streamops.supervisor.checks.checkup import Checkup
+from streamops.supervisor.checks.kafka_look import with_kafka
+
+Bootstrap = Annotated[
+    str,
+    typer.Option(
+        "--kafka",
+        metavar="BOOTSTRAP",
+        help="The servers of the Kafka that the query reads, `host:port,…`: is what it needs still there?",
+        show_default=False,
+    ),
+]
+
+
+def asked_kafka(checkup: Checkup, bootstrap: str, wiring: Wiring) -> Checkup:
+    """The checkup with what Kafka adds, where servers are named. SettingsError where they can't be asked at all."""
+    if not bootstrap:
+        return checkup
+    return with_kafka(checkup, wiring.broker(access_of(bootstrap), wiring.clock), clock=wiring.clock)
