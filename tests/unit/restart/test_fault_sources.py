@@ -1,0 +1,81 @@
+"""Reports about Kafka, Event Hubs and Delta sources that end in an error: what each is worth."""
+
+import pytest
+
+from streamops.control.records import Outcome
+from streamops.restart.classify import Ending, classify
+from streamops.restart.failure_class import FailureClass, Remedy
+
+
+def verdict(text):
+    found = classify(Ending(outcome=Outcome.FAILED, text=text))
+    return found.failure_class, found.remedy
+
+
+@pytest.mark.fault("B38")
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW",
+        "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED",
+    ],
+)
+def test_a_guard_of_available_now_is_tried_again_a_few_times(guard):
+    """SPARK-41387: its text calls it transient; whether the topic was reset, the coverage before the next start tells."""
+    assert verdict(f"[{guard}] Some of partitions in Kafka topic(s) have been lost") == (
+        FailureClass.TRANSIENT,
+        Remedy.RETRY_FEW,
+    )
+
+
+@pytest.mark.fault("B42")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "org.apache.kafka.common.errors.SaslAuthenticationException: Authentication failed",
+        "org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [orders]",
+        "token (HDFS_DELEGATION_TOKEN token 5 for ana) is expired",
+    ],
+)
+def test_credentials_that_have_run_out_are_a_class_of_their_own(text):
+    """SPARK-25501, SPARK-27002: after renewal a restart is right, and until then each one fails at once."""
+    assert verdict(text) == (FailureClass.CREDENTIALS, Remedy.RETRY_FEW)
+
+
+@pytest.mark.fault("B44")
+def test_a_sequence_number_that_has_expired_is_lost_for_good():
+    """Azure/azure-event-hubs-spark#462: each restart failed, and a new checkpoint lost more."""
+    text = "request seqNo 52608085 is less than the received seqNo 52608090. The earliest seqNo is 52608090"
+
+    assert verdict(text) == (FailureClass.DATA_LOSS, Remedy.NEVER)
+
+
+@pytest.mark.fault("B61")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            "[DELTA_SOURCE_TABLE_IGNORE_CHANGES] Detected a data update",
+            (FailureClass.DATA_LOSS, Remedy.NEVER),
+            id="an update in the source: a person decides",
+        ),
+        pytest.param(
+            "[DELTA_SCHEMA_CHANGED_WITH_VERSION] Detected schema change in version 7",
+            (FailureClass.SCHEMA_CHANGE, Remedy.RETRY_FEW),
+            id="another schema: a new process reads it",
+        ),
+        pytest.param(
+            "[DELTA_STREAMING_SCHEMA_MISMATCH_ON_RESTART] The analyzed schema does not match",
+            (FailureClass.SCHEMA_CHANGE, Remedy.RETRY_FEW),
+            id="the same, by a later release",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: /t/_delta_log/00000000000000000017.json",
+            (FailureClass.UNKNOWN, Remedy.RETRY_FEW),
+            id="a stale cache: a new process is right",
+        ),
+    ],
+)
+def test_a_delta_source_stops_for_reasons_of_three_kinds(text, expected):
+    """delta-io/delta#693, delta-io/delta#2590, delta-io/delta#5032."""
+    assert verdict(text) == expected
