@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from streamops.clock import Clock
 from streamops.control.drivers import DriverTraces, driver_instances, highest_epoch, read_traces
+from streamops.control.fold import fold
 from streamops.control.layout import control_folder
 from streamops.control.log import ControlLog
 from streamops.control.records import (
@@ -128,7 +129,9 @@ class Requests:
                 f"stream {self._spec.name}: its checkpoint moved from batch {before.offset} to {after.offset}, or a driver"
                 f" beat, within {watch.total_seconds():.0f} s: somebody runs it; stop that query first"
             )
-        # The snapshot may tell of a log that is lost, and nothing could be appended to what is left of it.
+        # The snapshot may tell of a log that is lost, and nothing could be appended to what is left of it. Where that is
+        # broken, too, it stays: it may be all that knows of a stop.
+        fold(self._log.read())
         forget_snapshot(self._storage, self._log.control)
         return self._append(Adopted(stream=self._spec.name, position=after, epochs_seen=seen), reason)
 

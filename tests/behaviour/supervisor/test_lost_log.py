@@ -98,6 +98,19 @@ def test_the_snapshot_stays_while_the_adoption_is_refused(world):
     assert "snapshot.json" in world.storage.list(world.control)
 
 
+def test_the_snapshot_stays_where_what_is_left_of_the_log_is_broken(world):
+    a_watched_stream(world)
+    with_snapshot(world)
+    lose_log(world)
+    world.storage.write(record_address(world.control, 0), b"{")
+    world.run(seconds(120))
+
+    with pytest.raises(CorruptRecordError, match="not a control record"):
+        world.person().adopt("the log is lost", watch=seconds(60))
+
+    assert "snapshot.json" in world.storage.list(world.control)
+
+
 def test_a_broken_record_is_told_each_time(world):
     supervisor = a_watched_stream(world)
     world.storage.write(record_address(world.control, world.state.next_number), b"{")
