@@ -60,6 +60,13 @@ AsyncProgress = Annotated[
         "--async-progress", help="Whether the query runs with `asyncProgressTrackingEnabled`; auto: as it looks."
     ),
 ]
+SparkVersion = Annotated[
+    str, typer.Option("--spark-version", metavar="V", help="The Spark of the next start: 3.5 to 4.3.")
+]
+RuleToExplain = Annotated[
+    str,
+    typer.Option("--explain", metavar="RULE", help="Say what a rule is about, and nothing else.", show_default=False),
+]
 Confs = Annotated[
     list[str] | None,
     typer.Option(
@@ -92,9 +99,7 @@ def check(
     checkpoint: Annotated[
         str, typer.Argument(metavar="CHECKPOINT", help="Folder or address of a checkpoint.", show_default=False)
     ] = "",
-    spark_version: Annotated[
-        str, typer.Option("--spark-version", metavar="V", help="The Spark of the next start: 3.5 to 4.3.")
-    ] = PINNED.version,
+    spark_version: SparkVersion = PINNED.version,
     sink_idempotent: SinkIdempotent = Answer.AUTO,
     async_progress: AsyncProgress = Answer.AUTO,
     confs: Confs = None,
@@ -104,12 +109,7 @@ def check(
     applications: Applications = None,
     delta: DeltaPath = "",
     kafka: Bootstrap = "",
-    explain: Annotated[
-        str,
-        typer.Option(
-            "--explain", metavar="RULE", help="Say what a rule is about, and nothing else.", show_default=False
-        ),
-    ] = "",
+    explain: RuleToExplain = "",
     as_json: AsJson = False,
 ) -> None:
     """Judge a checkpoint: what a start would do now, what is wrong, how to repair it.

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
+from streamops.supervisor.checks.checkup_text import printable as printable_line
+
 
 class PrintableConsole(Console):
     """Shows each character that a terminal might obey in its escaped form, `\\x1b`; line ends stay.
@@ -27,4 +29,4 @@ class PrintableConsole(Console):
 
 def printable(text: str) -> str:
     """The text with everything escaped that is neither printable nor a line end."""
-    return "".join(letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text)
+    return "\n".join(map(printable_line, text.split("\n")))

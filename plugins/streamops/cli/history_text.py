@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from streamops.cli.words import brief, moment
 from streamops.supervisor.history import History, HistoryEntry
+from streamops.supervisor.words import brief, moment
 
 
 def history_lines(history: History) -> Iterator[str]:

@@ -17,7 +17,6 @@ from streamops.cli.history_text import history_lines
 from streamops.cli.lag_text import lag_fields, lag_heading, lag_table, partition_table, rest
 from streamops.cli.plan_text import outlook_lines
 from streamops.cli.status_text import drift_lines, status_notes, status_table
-from streamops.cli.words import brief as brief
 from streamops.settings import Settings, SettingsProblem
 from streamops.supervisor.act_plan import Act
 from streamops.supervisor.act_progress import Stage
@@ -25,6 +24,7 @@ from streamops.supervisor.history import History
 from streamops.supervisor.lags.lag import StreamLag
 from streamops.supervisor.outlook import Outlook
 from streamops.supervisor.status import StreamStatus
+from streamops.supervisor.words import brief as brief
 
 _UNBOUNDED = 10_000
 """Columns of a pipe or file: one stream a line, whatever its length."""

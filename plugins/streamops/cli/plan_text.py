@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from streamops.cli.words import moment
 from streamops.restart import Safety
 from streamops.supervisor.outlook import Outlook
+from streamops.supervisor.words import moment
 
 
 def outlook_lines(outlook: Outlook) -> Iterator[str]:

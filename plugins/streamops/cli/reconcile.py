@@ -13,7 +13,6 @@ from rich.text import Text
 from streamops.cli.console import PrintableConsole
 from streamops.cli.options import AsJson, session_of
 from streamops.cli.wiring import Session
-from streamops.cli.words import brief
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
@@ -22,6 +21,7 @@ from streamops.supervisor.reconcile import Declared, Doors, Finding, Reconciler,
 from streamops.supervisor.reconcile.finding import told
 from streamops.supervisor.reconcile.look import written_at
 from streamops.supervisor.requests import this_author
+from streamops.supervisor.words import brief
 
 ACTOR = "reconcile"
 

@@ -6,12 +6,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from streamops.cli.words import brief
 from streamops.health import LivenessKind
 from streamops.spec.names import stream_dag_id
 from streamops.supervisor.act_effects import other_files
 from streamops.supervisor.drift import Drift
 from streamops.supervisor.status import AS_WANTED, Phase, StreamStatus
+from streamops.supervisor.words import brief
 
 _COLUMNS = (
     "stream",

@@ -56,20 +56,21 @@ def start_effect(coverages: Iterable[Coverage], *, fails_on_data_loss: bool) -> 
     unseen = [one for one in lossy if one.standing is Standing.RECREATED]
     seen = [one for one in lossy if one.standing is not Standing.RECREATED]
     if seen and fails_on_data_loss:
-        return StartEffect(effect=Effect.FAILS, summary=_told(seen), expected_error=_error(seen, partitions))
+        return StartEffect(effect=Effect.FAILS, summary=told(seen), expected_error=_error(seen, partitions))
     if lossy:
         return StartEffect(
-            effect=Effect.LOSES, summary=f"{_told([*unseen, *seen])}: it goes on without them, and no error tells"
+            effect=Effect.LOSES, summary=f"{told([*unseen, *seen])}: it goes on without them, and no error tells"
         )
     suspected = [one for one in partitions if one.suspected]
     if suspected:
-        return StartEffect(effect=Effect.UNCONFIRMED, summary=_told(suspected))
+        return StartEffect(effect=Effect.UNCONFIRMED, summary=told(suspected))
     return StartEffect(effect=Effect.READS_ALL)
 
 
-def _told(partitions: list[PartitionCoverage]) -> str:
-    each = [f"{one.topic}-{one.partition}: {one.reason}" for one in partitions[:_SHOWN]]
-    more = len(partitions) - _SHOWN
+def told(partitions: list[PartitionCoverage], *, most: int = _SHOWN) -> str:
+    """Why each of them is as it is, in words; those beyond `most` are counted."""
+    each = [f"{one.topic}-{one.partition}: {one.reason}" for one in partitions[:most]]
+    more = len(partitions) - most
     return "; ".join([*each, *([f"and {more} partitions more"] if more > 0 else [])])
 
 

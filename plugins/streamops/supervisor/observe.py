@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.clock import Clock
 from streamops.control.drivers import DriverTraces, Heartbeat, driver_instances, highest_epoch, traces_among
@@ -163,7 +163,7 @@ class Observer:
 
         As many reads as state has parts.
         """
-        checkpoints, sink = self._look_around()
+        checkpoints, sink = self._look_around(seen)
         own, *companions = checkpoints
         return replace(
             seen,
@@ -174,11 +174,12 @@ class Observer:
             sink=sink,
         )
 
-    def _look_around(self) -> tuple[tuple[CheckpointSnapshot, ...], SinkView | None]:
+    def _look_around(self, seen: Observation) -> tuple[tuple[CheckpointSnapshot, ...], SinkView | None]:
         address, place = self._spec.checkpoint, declared_sink(self._spec, lambda _: self._storage)
         if place is None:
             return inspect_checkpoints(self._storage, address), None
-        return look_around(self._storage, address, place, inspect=inspect_checkpoints)
+        facts = seen.checkpoint or read_checkpoint(self._storage, address)
+        return look_around(place, facts.query_id, inspect=lambda: inspect_checkpoints(self._storage, address))
 
     def position(self) -> Position:
         """Where the checkpoint stands now."""

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from streamops.clock import Clock
-from streamops.coverage import SECOND_LOOK, Coverage, PartitionCoverage, Standing, cover
+from streamops.coverage import Coverage, PartitionCoverage, Standing, cover
+from streamops.coverage.start_effect import told
 from streamops.health.verdict import Finding, Severity, Verdict, worst_first, worst_of
 from streamops.kafka.broker import Broker
 from streamops.supervisor.checks.checkup import SEVERITIES, Checkup
 from streamops.supervisor.lags.covered_plan import with_coverage
 from streamops.supervisor.lags.kafka_needs import needs_of_snapshot
+from streamops.supervisor.lags.second_look import look_twice
 
 SHOWN = 5
 
@@ -48,10 +50,9 @@ def with_kafka(checkup: Checkup, broker: Broker, *, clock: Clock) -> Checkup:
     topics = {need.topic for source in sources for need in source.partitions}
     if not topics:
         return checkup
-    coverage = cover(sources, broker.scan(topics))
-    if any(one.suspected for one in coverage.partitions):
-        clock.sleep(SECOND_LOOK)
-        coverage = cover(sources, broker.scan(topics), before=coverage)
+    (coverage,) = look_twice(
+        lambda before: [cover(sources, broker.scan(topics), before=before[0])], checkpoints=1, clock=clock
+    )
     restart = with_coverage(checkup.restart, coverage, fails_on_data_loss=True)
     findings = worst_first((*checkup.findings, *_findings(coverage)))
     verdict = Verdict.of(max(worst_of(findings), SEVERITIES[restart.safety]))
@@ -64,13 +65,11 @@ def _findings(coverage: Coverage) -> Iterator[Finding]:
         if rule := _RULES.get(one.standing):
             by_rule.setdefault(rule, []).append(one)
     for rule, partitions in by_rule.items():
-        told = [f"{one.topic}-{one.partition}: {one.reason}" for one in partitions[:SHOWN]]
-        more = len(partitions) - SHOWN
         yield Finding(
             rule=rule,
             severity=Severity.UNKNOWN if rule == "unread-kafka" else Severity.CRITICAL,
             file="",
-            evidence="; ".join([*told, *([f"and {more} partitions more"] if more > 0 else [])]),
+            evidence=told(partitions, most=SHOWN),
             meaning=_MEANINGS[rule],
             repair=_REPAIRS[rule],
         )

@@ -42,21 +42,17 @@ def look_at_both(
 
     Raises StorageError where the checkpoint can't be asked.
     """
-    (snapshot,), view = look_around(storage, address, place, inspect=lambda *at: (inspect_checkpoint(*at),))
+    query_id = read_checkpoint(storage, address).query_id
+    (snapshot,), view = look_around(place, query_id, inspect=lambda: (inspect_checkpoint(storage, address),))
     return snapshot, view
 
 
 def look_around(
-    storage: ReadableStorage,
-    address: str,
-    place: SinkPlace,
-    *,
-    inspect: Callable[[ReadableStorage, str], tuple[CheckpointSnapshot, ...]],
+    place: SinkPlace, query_id: str | None, *, inspect: Callable[[], tuple[CheckpointSnapshot, ...]]
 ) -> tuple[tuple[CheckpointSnapshot, ...], SinkView | None]:
-    """As `look_at_both`, with whatever `inspect` reads beside the checkpoint, which comes first."""
-    query_id = read_checkpoint(storage, address).query_id
+    """As `look_at_both`, for a query whose id is known, with whatever `inspect` reads: its own checkpoint comes first."""
     before = read_sink(place.storage, place.address, query_id=query_id, applications=place.applications)
-    snapshot, *others = inspect(storage, address)
+    snapshot, *others = inspect()
     latest, has = before, newest_batch(before)
     if has is None or has < snapshot.facts.last_commit:
         latest = read_sink(

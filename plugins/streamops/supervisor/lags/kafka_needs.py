@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
-from streamops.checkpoint.source_log import read_source_logs
+from streamops.checkpoint.source_log import SourceLogs, read_source_logs
 from streamops.coverage import SourceNeeds, needs_of
 from streamops.errors import CheckpointError
 from streamops.storage import ReadableStorage
@@ -43,21 +43,15 @@ def _needs(storage: ReadableStorage, facts: CheckpointFacts) -> CheckpointNeeds:
     begins = facts.has_pending_batch and (facts.previous is None or None in facts.previous.sources)
     return CheckpointNeeds(
         address=facts.address,
-        sources=needs_of(facts, initial=_initial(storage, facts) if begins else {}),
+        sources=needs_of(facts, initial=_initial(read_source_logs(storage, facts.address)) if begins else {}),
         query_id=facts.query_id or "",
     )
 
 
-def _initial(storage: ReadableStorage, facts: CheckpointFacts) -> dict[str, str]:
-    sources = read_source_logs(storage, facts.address).sources
-    return {source.folder: source.initial_offsets for source in sources if source.initial_offsets is not None}
-
-
 def needs_of_snapshot(snapshot: CheckpointSnapshot) -> tuple[SourceNeeds, ...]:
     """The Kafka sources of a query of which everything was read already."""
-    initial = {
-        source.folder: source.initial_offsets
-        for source in snapshot.sources.sources
-        if source.initial_offsets is not None
-    }
-    return needs_of(snapshot.facts, initial=initial)
+    return needs_of(snapshot.facts, initial=_initial(snapshot.sources))
+
+
+def _initial(logs: SourceLogs) -> dict[str, str]:
+    return {source.folder: source.initial_offsets for source in logs.sources if source.initial_offsets is not None}

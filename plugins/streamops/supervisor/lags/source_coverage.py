@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.clock import Clock
-from streamops.coverage import SECOND_LOOK, Coverage, SourceNeeds, cover
+from streamops.coverage import Coverage, SourceNeeds, cover
 from streamops.errors import SettingsError, StreamOpsError
 from streamops.kafka.access import KafkaAccess, access_of
 from streamops.kafka.broker import Broker
@@ -18,6 +18,7 @@ from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage
 from streamops.supervisor.lags.coverage_history import read_past
 from streamops.supervisor.lags.kafka_needs import needs_of_snapshot
+from streamops.supervisor.lags.second_look import look_twice
 
 log = logging.getLogger(__name__)
 
@@ -59,15 +60,15 @@ class SourceCoverage:
             return ()
         ids = self._topic_ids(checkpoints[0].facts.query_id or "")
         try:
-            found = self._look(broker, needs, topics, ids, before=[None] * len(needs))
-            if any(one.suspected for coverage in found for one in coverage.partitions):
-                self._clock.sleep(SECOND_LOOK)
-                found = self._look(broker, needs, topics, ids, before=found)
+            return look_twice(
+                lambda before: self._look(broker, needs, topics, ids, before=before),
+                checkpoints=len(needs),
+                clock=self._clock,
+            )
         except Exception:
             # Whatever is wrong with the client, it must keep nobody from starting.
             log.exception("stream=%s is started without a look at its topics", self._spec.name)
             return ()
-        return tuple(found)
 
     def _look(
         self,
