@@ -30,6 +30,7 @@ from streamops.control.records import (
     StartRequested,
     StopRequested,
     Submitted,
+    TopicSeen,
     VerdictChanged,
 )
 from streamops.control.state import LogState
@@ -130,6 +131,8 @@ BODIES: dict[type, st.SearchStrategy[Body]] = {
         spec=texts,
         job_sha256=texts,
         library_version=texts,
+        accepts_unsafe=st.booleans(),
+        topics=st.lists(st.builds(TopicSeen, topic=texts, id=texts), max_size=3).map(tuple),
     ),
     Submitted: st.builds(Submitted, epoch=epochs, handle=handles),
     KillBegun: st.builds(KillBegun, epoch=epochs),

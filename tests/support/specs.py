@@ -6,7 +6,17 @@ from typing import Any
 
 from streamops.control.records import Author
 from streamops.restart import RestartPolicy, SinkGuarantee
-from streamops.spec import KafkaSource, LaunchSpec, SinkSpec, StreamSpec, Timings
+from streamops.spec import (
+    KafkaSource,
+    LaunchSpec,
+    Mode,
+    Schedule,
+    SinkSpec,
+    StreamSpec,
+    Timings,
+    Trigger,
+    TriggerKind,
+)
 
 SUPERVISOR = Author(actor="supervise", host="host-1", pid=11)
 PERSON = Author(actor="person:ana", host="desk", pid=5)
@@ -33,6 +43,12 @@ def a_stream(
         restart=restart or RestartPolicy(jitter=0),
     )
     return replace(spec, **changes)
+
+
+def a_scheduled_stream(name: str = "orders", **changes: Any) -> StreamSpec:
+    """A declared stream that runs every hour until it has read all that there is."""
+    ending = Trigger(kind=TriggerKind.AVAILABLE_NOW)
+    return a_stream(name, **{"mode": Mode.SCHEDULED, "schedule": Schedule(cron="@hourly"), "trigger": ending, **changes})
 
 
 def seconds(number: float) -> timedelta:

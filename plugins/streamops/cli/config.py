@@ -18,7 +18,8 @@ def _group() -> None:
 def check(context: typer.Context, as_json: AsJson = False) -> None:
     """Show which declarations are right, and what is wrong.
 
-    Exit code 0: all are. 2: something is wrong; streams without problems can be started all the same.
+    Exit code 0: all are. 2: something is wrong; streams without problems can be started all the same. What works and should be
+    declared otherwise is told and changes no exit code.
     """
     settings = load_settings(session_of(context).path)
     output(as_json=as_json).settings(settings)

@@ -111,7 +111,14 @@ class JsonOutput:
 
     def settings(self, settings: Settings) -> None:
         streams = [spec.name for spec in settings.streams]
-        self._print({"path": settings.path, "streams": streams, "problems": _fields(settings.problems)})
+        self._print(
+            {
+                "path": settings.path,
+                "streams": streams,
+                "problems": _fields(settings.problems),
+                "notices": list(settings.notices),
+            }
+        )
 
     def result(self, result: ActResult) -> None:
         self._print(dataclasses.asdict(result))
@@ -176,6 +183,8 @@ class TextOutput:
         for spec in settings.streams:
             self._console.print(Text.assemble((spec.name, "green"), ": ok"))
         self._problems(settings.problems)
+        for notice in settings.notices:
+            self._console.print(Text.assemble((notice, "yellow")))
         if not settings.streams and not settings.problems:
             self._console.print(f"{settings.path} declares no streams")
 

@@ -50,6 +50,10 @@ class QueryBeat:
     """Since its progress was last renewed, or since it started. An idle query renews it every 10 s (Spark 4.2)."""
     batch: int = -1
     """The newest batch that it has run under this driver; -1 before the first."""
+    batches: int = 0
+    """How many it has run under this driver."""
+    input_rows: int = 0
+    """Rows that they read, all sources together (Spark's numInputRows)."""
     message: str = ""
     """Spark's own words, cut."""
 

@@ -13,6 +13,7 @@ from typing import Any
 from streamops.control.records import (
     Adopted,
     Claimed,
+    ClaimMode,
     DriverEnded,
     KillBegun,
     MaintenanceBegun,
@@ -30,6 +31,7 @@ from streamops.control.records import (
     VerdictChanged,
 )
 from streamops.control.state import MAX_FAILURES_KEPT, Desire, EndWish, Epoch, Failure, LogState, Maintenance, Note
+from streamops.control.topics import topics_after
 
 UNASKED_ENDS = frozenset({Outcome.LEASE_LOST, Outcome.STOPPED})
 """Ends that are no failures, and that need a brake all the same where nobody asked for them."""
@@ -62,6 +64,7 @@ def _adopted(state: LogState, body: Adopted, note: Note) -> LogState | None:
         position=body.position,
         parked=None,
         epochs_seen=max(state.epochs_seen, body.epochs_seen),
+        topics=topics_after(state.topics, body),
     )
 
 
@@ -77,6 +80,7 @@ def _claimed(state: LogState, body: Claimed, note: Note) -> LogState | None:
         accepts_unsafe=False,
         carried_acceptance=body.accepts_unsafe,
         replacement=None,
+        topics=topics_after(state.topics, body),
     )
 
 
@@ -100,8 +104,10 @@ def _driver_ended(state: LogState, body: DriverEnded, note: Note) -> LogState | 
         return None
     ended = replace(epoch, end=body, ended=note)
     changed = _with_epoch(state, body.epoch, lambda _: ended)
-    counted = _counted(
-        changed, _failure(ended, body, note, record=state.next_number - 1), is_asked=bool(state.end_wish)
+    counted = (
+        replace(changed, failures=(), unasked_ends=())
+        if _has_done_its_work(ended)
+        else _counted(changed, _failure(ended, body, note, record=state.next_number - 1), is_asked=bool(state.end_wish))
     )
     is_older = state.newest is None or state.newest.number != body.epoch
     was_never = body.outcome in _NEVER_RAN and epoch.submission is None
@@ -110,6 +116,12 @@ def _driver_ended(state: LogState, body: DriverEnded, note: Note) -> LogState | 
         position=_never_back(state.position, body.position),
         carried_acceptance=state.carried_acceptance and (is_older or was_never),
     )
+
+
+def _has_done_its_work(epoch: Epoch) -> bool:
+    """A bounded run is meant to end by itself; a live query is not."""
+    is_finished = epoch.end is not None and epoch.end.outcome is Outcome.FINISHED
+    return is_finished and epoch.claim.mode is not ClaimMode.LIVE
 
 
 _NEVER_RAN = frozenset({Outcome.NEVER_STARTED, Outcome.LAUNCH_FAILED})
@@ -175,11 +187,21 @@ def _restart_requested(state: LogState, body: RestartRequested, note: Note) -> L
 
 
 def _maintenance_begun(state: LogState, body: MaintenanceBegun, note: Note) -> LogState | None:
-    return replace(state, maintenance=Maintenance(until=body.until, note=note))
+    maintenance = Maintenance(
+        until=body.until,
+        note=note,
+        record=state.next_number - 1,
+        run=body.run,
+        estimated_seconds=body.estimated_seconds,
+    )
+    return replace(state, maintenance=maintenance)
 
 
 def _maintenance_ended(state: LogState, body: MaintenanceEnded, note: Note) -> LogState | None:
-    return replace(state, maintenance=None)
+    """A driver of its run that still lives is to end: what comes next is another one, or none."""
+    newest = state.newest
+    is_left = state.maintenance is not None and state.maintenance.is_time_of(newest) and newest and newest.is_open
+    return replace(state, maintenance=None, replacement=EndWish(note=note) if is_left else state.replacement)
 
 
 def _parked(state: LogState, body: Parked, note: Note) -> LogState | None:

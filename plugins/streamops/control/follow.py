@@ -10,6 +10,7 @@ from streamops.control.layout import record_address
 from streamops.control.log import read_record
 from streamops.control.records import (
     Claimed,
+    ClaimMode,
     DriverEnded,
     MaintenanceBegun,
     MaintenanceEnded,
@@ -55,7 +56,6 @@ class ClaimWatch:
         self._number = number
         self._token = token
         self._next = number + 1
-        self._epoch = 0
         self._standing = Standing()
 
     def claim(self) -> Claimed:
@@ -63,13 +63,12 @@ class ClaimWatch:
         record = read_record(self._storage, self._control, self._number)
         if not isinstance(record.body, Claimed) or record.body.token != self._token:
             raise ControlLogError(f"{record_address(self._control, self._number)} is not the claim of this driver")
-        self._epoch = record.body.epoch
         return record.body
 
     def look(self) -> Standing:
         """Where the driver stands now; StorageError when the log can't be asked, which is no answer at all."""
         try:
-            self.claim()
+            claim = self.claim()
         except ObjectNotFoundError as error:
             return Standing(lost=f"the control log is gone: {error}")
         except ControlLogError as error:
@@ -77,7 +76,7 @@ class ClaimWatch:
         while self._standing.holds_claim:
             try:
                 record = read_record(self._storage, self._control, self._next)
-                self._standing = _after(self._standing, record, epoch=self._epoch)
+                self._standing = _after(self._standing, record, claim=claim)
             except ObjectNotFoundError:
                 break
             except ControlLogError as error:
@@ -87,7 +86,8 @@ class ClaimWatch:
         return self._standing
 
 
-def _after(standing: Standing, record: Record, *, epoch: int) -> Standing:
+def _after(standing: Standing, record: Record, *, claim: Claimed) -> Standing:
+    epoch = claim.epoch
     match record.body:
         case Claimed():
             return replace(
@@ -105,6 +105,9 @@ def _after(standing: Standing, record: Record, *, epoch: int) -> Standing:
             return replace(standing, replaced=f"{record.by.actor}: {record.reason}")
         case MaintenanceBegun():
             return replace(standing, maintenance=f"{record.by.actor}: {record.reason}")
+        case MaintenanceEnded() if claim.mode is ClaimMode.CATCHUP:
+            # The run was claimed for that maintenance alone.
+            return replace(standing, replaced=f"{record.by.actor}: {record.reason}")
         case MaintenanceEnded():
             return replace(standing, maintenance="")
         case _:

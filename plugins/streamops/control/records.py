@@ -73,6 +73,14 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSeen:
+    """A topic as a start found it: one that is deleted and created again has the same name and another id."""
+
+    topic: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Adopted:
     """A checkpoint with history but without a log was taken over by a person's word."""
 
@@ -100,6 +108,8 @@ class Claimed:
     library_version: str
     accepts_unsafe: bool = False
     """Whether a person accepted this start although its plan was not safe."""
+    topics: tuple[TopicSeen, ...] = ()
+    """Of the source, as the start found them; those of which the cluster did not tell are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,15 +184,23 @@ class RestartRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceBegun:
-    """The live query yields to somebody's work until then."""
+    """The stream is somebody's until then: a live query yields.
+
+    With `run` a bounded run is made meanwhile, and its end is the end of the maintenance, too. A version that knows nothing
+    of runs only keeps the live query away.
+    """
 
     kind: ClassVar[str] = "maintenance_begun"
     until: datetime
+    run: ClaimMode | None = None
+    """What is run meanwhile; None for nothing."""
+    estimated_seconds: float | None = None
+    """How long the run was expected to take, where anybody could tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceEnded:
-    """The live query may run again."""
+    """The live query may run again; a driver of a bounded run that still lives stops between two batches."""
 
     kind: ClassVar[str] = "maintenance_ended"
 

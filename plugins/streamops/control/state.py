@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from streamops.control.records import Author, Claimed, DriverEnded, Outcome, Position, Submitted
+from streamops.control.records import Author, Claimed, ClaimMode, DriverEnded, Outcome, Position, Submitted, TopicSeen
 
 MAX_FAILURES_KEPT = 1000
 """Enough for any budget an hour; the rest is in the log for whoever asks."""
@@ -88,6 +88,15 @@ class Maintenance:
 
     until: datetime
     note: Note
+    record: int = 0
+    """Number of the record that says so."""
+    run: ClaimMode | None = None
+    """What is run meanwhile; None for nothing."""
+    estimated_seconds: float | None = None
+
+    def is_time_of(self, epoch: Epoch | None) -> bool:
+        """Whether the epoch was claimed for the run of this maintenance."""
+        return epoch is not None and epoch.claim.mode is self.run and epoch.record > self.record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +144,8 @@ class LogState:
     """
     verdict: str = ""
     """Of the last health check that found the checkpoint otherwise than the one before; empty where none is on record."""
+    topics: tuple[TopicSeen, ...] = ()
+    """Which topics the query reads, by name, as starts found them: see `topics_after`."""
     unknown_records: int = 0
     contradictions: int = 0
 
@@ -156,7 +167,9 @@ class LogState:
             return EndWish(note=self.desired, force=self.is_stop_forced)
         if self.replacement:
             return self.replacement
-        return EndWish(note=self.maintenance.note) if self.maintenance else None
+        if self.maintenance is None or self.maintenance.is_time_of(self.newest):
+            return None
+        return EndWish(note=self.maintenance.note)
 
     @property
     def next_epoch(self) -> int:

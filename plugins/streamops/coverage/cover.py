@@ -6,7 +6,7 @@ partition that is not there (metadata that has not spread). They count when the 
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -97,6 +97,8 @@ class Coverage:
     at: datetime
     partitions: tuple[PartitionCoverage, ...]
     pending_batch: int | None = None
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+    """By name: what the topics are now that the query reads or is to read, as far as the cluster tells."""
 
     @property
     def standing(self) -> Standing:
@@ -140,7 +142,8 @@ def cover(
         partitions += judge.new_ones({(known.topic, known.partition) for known in partitions})
     pending = next((source.pending_batch for source in sources if source.pending_batch is not None), None)
     ordered = sorted(partitions, key=lambda known: (known.topic, known.partition))
-    return Coverage(at=broker.at, partitions=tuple(ordered), pending_batch=pending)
+    names = {need.topic for source in sources for need in source.partitions} if subscribed is None else subscribed
+    return Coverage(at=broker.at, partitions=tuple(ordered), pending_batch=pending, topic_ids=broker.topic_ids(names))
 
 
 class _Judge:

@@ -28,7 +28,7 @@ Position = tuple[str, str, int]
 
 _ODD = frozenset({Standing.GONE, Standing.RESET})
 """What counts only when two looks have found it, see `cover`."""
-_UNREAD = frozenset({Standing.UNKNOWN, Standing.GONE, Standing.RESET, Standing.RECREATED, Standing.UNSUBSCRIBED})
+UNREAD = frozenset({Standing.UNKNOWN, Standing.GONE, Standing.RESET, Standing.RECREATED, Standing.UNSUBSCRIBED})
 """Where the query can't be taken to have read the topic that is there now."""
 
 
@@ -55,6 +55,8 @@ class LogMark:
     records: int = 0
     nonce: str = ""
     """Of the last of them: a log that was deleted and begun anew has another there."""
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+    """By name: the topics of the query as its starts found them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +83,13 @@ class CoveragePast:
     """When that was."""
     query_id: str = ""
     """Whose past it is: another query in the same folder begins anew."""
-    log: LogMark = LogMark()
+    log: LogMark = field(default_factory=LogMark)
     """How far the control log was known at the last look."""
+
+    @property
+    def known_ids(self) -> Mapping[str, str]:
+        """By name: the ids that count. What a start put on record goes before what looks have seen."""
+        return {**self.topic_ids, **self.log.topic_ids}
 
     def ends(self, topic: str, partition: int) -> tuple[EndSample, ...]:
         """The ends of a partition, oldest first, since the last time that one of them went back.
@@ -165,7 +172,7 @@ class CoveragePast:
 
     def _ids(self, known: Sequence[tuple[str, PartitionCoverage]], ids: Mapping[str, str]) -> dict[str, str]:
         read = {one.topic for _, one in known if one.start is not None}
-        unread = {one.topic for _, one in known if one.standing in _UNREAD}
+        unread = {one.topic for _, one in known if one.standing in UNREAD}
         kept = {topic: name for topic, name in self.topic_ids.items() if topic in read}
         first = {topic: ids[topic] for topic in read - unread - kept.keys() if ids.get(topic)}
         return kept | first

@@ -1,5 +1,6 @@
 """What a cluster said of some topics at one moment."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -70,3 +71,8 @@ class BrokerFacts:
         """One topic; one of which nothing is known where it was not asked for."""
         found = next((known for known in self.topics if known.topic == name), None)
         return found or TopicFacts(topic=name, exists=None, trouble="not asked for")
+
+    def topic_ids(self, names: Iterable[str]) -> Mapping[str, str]:
+        """The ids of these topics by name, as far as the cluster tells."""
+        topics = [self.topic(name) for name in names]
+        return {topic.topic: topic.topic_id for topic in topics if topic.topic_id}

@@ -15,7 +15,7 @@ from streamops.settings.model import DeclaredFile, DeclaredStream
 from streamops.settings.problems import Refusal, SettingsProblem, dotted, refusals_of, shown
 from streamops.settings.resolve import resolve_state_folder, resolve_stream
 from streamops.settings.yaml_file import Place, YamlFile, parse_yaml
-from streamops.spec import StreamSpec
+from streamops.spec import Mode, StreamSpec, TriggerKind
 from streamops.spec.health_rounds import HealthRounds
 from streamops.spec.stream import is_stream_name
 
@@ -43,6 +43,16 @@ class Settings:
     """How it is looked at whether what they need is still in Kafka."""
     asides: tuple[SettingsProblem, ...] = ()
     """What is wrong in a section on which no stream depends. Its defaults count meanwhile: it must not disarm the streams."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What works and should be declared otherwise."""
+        return tuple(
+            f"{self.path}: streams.{spec.name}.trigger: once is deprecated since Spark 3.4: it ignores rate limits, and where a"
+            " batch is uncommitted it runs only that one and ends; available_now reads all that there is, in batches"
+            for spec in self.streams
+            if spec.trigger.kind is TriggerKind.ONCE
+        )
 
     @property
     def problems(self) -> tuple[SettingsProblem, ...]:
@@ -205,12 +215,19 @@ def _stream(name: str, top: _TopLevel, root: str) -> tuple[StreamSpec | None, tu
         refusals += (Refusal((), repr(name), expected),)
     own = top.streams[name]
     try:
-        declared = DeclaredStream.model_validate(merged(top.defaults, own) if isinstance(own, dict) else own)
+        declared = DeclaredStream.model_validate(_with_defaults(own, top.defaults) if isinstance(own, dict) else own)
     except ValidationError as error:
         return None, refusals + refusals_of(error, DeclaredStream)
     if refusals:
         return None, refusals
     return resolve_stream(name, declared, root=root)
+
+
+def _with_defaults(own: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """A common trigger is that of live queries: a scheduled stream needs one that ends."""
+    if own.get("mode") == Mode.SCHEDULED:
+        defaults = _without(defaults, {"trigger"})
+    return merged(defaults, own)
 
 
 def _holds(values: Any, place: Place) -> bool:

@@ -6,17 +6,21 @@ written there and nowhere else.
 """
 
 from datetime import timedelta
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from streamops.health import StallAction, StallPolicy
 from streamops.restart import FailureClass, Remedy, RestartPolicy, SinkGuarantee
 from streamops.settings.durations import EXPECTED as A_DURATION
 from streamops.settings.durations import format_duration, parse_duration
-from streamops.spec import LaunchSpec, Mode, Timings, Trigger
+from streamops.settings.schedules import EXPECTED as A_CRON
+from streamops.settings.schedules import EXPECTED_ZONE as A_TIME_ZONE
+from streamops.settings.schedules import checked_cron, checked_time_zone
+from streamops.spec import CatchupSpec, LaunchSpec, Timings, Trigger
 from streamops.spec.health_rounds import CALLABLE_NAME, MOST_SHARDS, SHORTEST, HealthRounds
 
+_CATCHUP = CatchupSpec()
 _LAUNCH = LaunchSpec()
 _RESTART = RestartPolicy()
 _ROUNDS = HealthRounds()
@@ -38,6 +42,10 @@ PositiveDuration = Annotated[Duration, Field(gt=timedelta(0))]
 Count = Annotated[int, Field(ge=0)]
 ShardCount = Annotated[int, Field(ge=1, le=MOST_SHARDS)]
 RoundInterval = Annotated[Duration, Field(ge=SHORTEST)]
+Cron = Annotated[Text, AfterValidator(checked_cron)]
+TimeZone = Annotated[Text, AfterValidator(checked_time_zone)]
+DeclaredMode = Literal["live", "scheduled"]
+"""Of the modes those that may be declared; a backfill is derived."""
 CallableName = Annotated[Text, Field(pattern=CALLABLE_NAME)]
 Factor = Annotated[float, Field(ge=1, strict=False)]
 Share = Annotated[float, Field(ge=0, le=1, strict=False)]
@@ -54,6 +62,7 @@ class DeclaredTrigger(_Declared):
 
     processing_time: Duration | None = Field(default=None, description=A_DURATION)
     available_now: Literal[True] | None = Field(default=None, description="true")
+    once: Literal[True] | None = Field(default=None, description="true")
     default: Literal[True] | None = Field(default=None, description="true")
 
     @model_validator(mode="before")
@@ -63,13 +72,33 @@ class DeclaredTrigger(_Declared):
 
     @model_validator(mode="after")
     def _has_one_kind(self) -> Self:
-        kinds = [self.processing_time, self.available_now, self.default]
+        kinds = [self.processing_time, self.available_now, self.once, self.default]
         if sum(kind is not None for kind in kinds) != 1:
-            raise ValueError("one of three")
+            raise ValueError("one of four")
         return self
 
 
 _TRIGGER = DeclaredTrigger.model_validate({"processing_time": format_duration(Trigger().interval)})
+
+
+class DeclaredSchedule(_Declared):
+    """`schedule` of a scheduled stream."""
+
+    cron: Cron = Field(description=A_CRON)
+    timezone: TimeZone = Field(default="UTC", description=A_TIME_ZONE)
+
+
+class DeclaredCatchup(_Declared):
+    """`catchup` of a stream."""
+
+    budget: PositiveDuration = Field(default=_CATCHUP.budget, description=A_DURATION)
+    master: Text = Field(default=_CATCHUP.master, description="local[N] or spark://host:port")
+    options: dict[str, Text] = Field(
+        default_factory=dict, description="options of the source by name, each a text, a number, true or false"
+    )
+    conf: dict[str, Text] = Field(
+        default_factory=dict, description="Spark confs by name, each a text, a number, true or false"
+    )
 
 
 class DeclaredKafka(_Declared):
@@ -167,11 +196,13 @@ class DeclaredStream(_Declared):
     source: DeclaredSource = Field(description="a mapping with kafka")
     sink: DeclaredSink = Field(description="a mapping with delta")
     checkpoint: Name = Field(description="a path or an address of a folder")
-    mode: Mode = Field(default=Mode.LIVE, strict=False, description=f"one of {', '.join(Mode)}")
+    mode: DeclaredMode = Field(default="live", description=f"one of {', '.join(get_args(DeclaredMode))}")
     trigger: DeclaredTrigger = Field(
         default=_TRIGGER,
-        description="default, {processing_time: 10s} or {available_now: true}: one of the three",
+        description="default, {processing_time: 10s}, {available_now: true} or {once: true}: one of the four",
     )
+    schedule: DeclaredSchedule | None = Field(default=None, description="a mapping, for example {cron: '0 * * * *'}")
+    catchup: DeclaredCatchup = Field(default_factory=DeclaredCatchup, description="a mapping, for example {budget: 2h}")
     launch: DeclaredLaunch = Field(
         default_factory=DeclaredLaunch, description="a mapping, for example {master: local[2]}"
     )
@@ -187,6 +218,7 @@ class DeclaredDefaults(_Declared):
     """What every stream begins with. Checked stream by stream, after the merge: one stream may override a mistake."""
 
     trigger: Any = Field(default=None, description="what a stream may say under trigger")
+    catchup: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
     launch: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
     restart: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
     stall: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
@@ -216,6 +248,7 @@ class DeclaredFile(_Declared):
         default_factory=DeclaredHealthRounds, description="a mapping, for example {every: 5m}"
     )
     defaults: DeclaredDefaults = Field(
-        default_factory=DeclaredDefaults, description="a mapping with launch, restart, stall, timings or trigger"
+        default_factory=DeclaredDefaults,
+        description="a mapping with catchup, launch, restart, stall, timings or trigger",
     )
     streams: dict[str, Any] = Field(description="a mapping from stream names to streams")

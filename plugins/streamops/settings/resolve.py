@@ -13,7 +13,14 @@ from streamops.errors import SettingsError
 from streamops.health import StallPolicy
 from streamops.restart import RestartPolicy
 from streamops.settings.durations import format_duration
-from streamops.settings.model import DeclaredLaunch, DeclaredRestart, DeclaredStream, DeclaredTrigger
+from streamops.settings.model import (
+    DeclaredCatchup,
+    DeclaredLaunch,
+    DeclaredRestart,
+    DeclaredSchedule,
+    DeclaredStream,
+    DeclaredTrigger,
+)
 from streamops.settings.problems import Refusal, shown
 from streamops.settings.refusals import (
     PASSWORD_IN_ADDRESS,
@@ -23,7 +30,19 @@ from streamops.settings.refusals import (
     refused_spark_conf,
 )
 from streamops.settings.yaml_file import Place
-from streamops.spec import KafkaSource, LaunchSpec, SinkSpec, StreamSpec, Timings, Trigger, TriggerKind
+from streamops.spec import (
+    CatchupSpec,
+    KafkaSource,
+    LaunchSpec,
+    Mode,
+    Schedule,
+    SinkSpec,
+    StreamSpec,
+    Timings,
+    Trigger,
+    TriggerKind,
+)
+from streamops.spec.stream import ENDING
 from streamops.storage import canonical_address
 from streamops.storage.address import is_root
 from streamops.storage.kinds import storage_for
@@ -66,13 +85,15 @@ class _Resolver:
         self.refusals: list[Refusal] = []
 
     def stream(self, name: str, declared: DeclaredStream) -> StreamSpec:
-        kafka, delta = declared.source.kafka, declared.sink.delta
+        kafka, delta, mode = declared.source.kafka, declared.sink.delta, Mode(declared.mode)
         return StreamSpec(
             name=name,
             description=declared.description,
             job=self._job(declared.job),
-            mode=declared.mode,
-            trigger=_trigger(declared.trigger),
+            mode=mode,
+            trigger=self._trigger(mode, declared),
+            schedule=self._schedule(mode, declared.schedule),
+            catchup=self._catchup(declared.catchup),
             source=KafkaSource(
                 bootstrap_servers=kafka.bootstrap_servers,
                 topics=tuple(kafka.topics),
@@ -119,6 +140,38 @@ class _Resolver:
             if expected := refused(name, value):
                 self._refuse((*place, name), value, expected)
         return tuple(sorted(values.items()))
+
+    def _trigger(self, mode: Mode, declared: DeclaredStream) -> Trigger:
+        """A scheduled stream needs a query that ends; without a word it is availableNow, whatever live streams begin with."""
+        if mode is not Mode.SCHEDULED:
+            return _trigger(declared.trigger)
+        trigger = _trigger(declared.trigger) if "trigger" in declared.model_fields_set else _AVAILABLE_NOW
+        if trigger.kind in ENDING:
+            return trigger
+        self._refuse(
+            ("trigger",), str(trigger.kind), "available_now for a scheduled stream: its query must end by itself"
+        )
+        return _AVAILABLE_NOW
+
+    def _schedule(self, mode: Mode, declared: DeclaredSchedule | None) -> Schedule | None:
+        if mode is not Mode.SCHEDULED:
+            if declared:
+                self._refuse(("schedule",), declared.cron, f"mode: {Mode.SCHEDULED} beside it, or no schedule")
+            return None
+        if declared is None:
+            self._refuse(("schedule",), None, "a mapping with cron, as the stream is scheduled")
+            return Schedule(cron="@daily")
+        return Schedule(cron=declared.cron, timezone=declared.timezone)
+
+    def _catchup(self, declared: DeclaredCatchup) -> CatchupSpec:
+        if declared.master and (expected := refused_master(declared.master)):
+            self._refuse(("catchup", "master"), declared.master, expected)
+        return CatchupSpec(
+            budget=declared.budget,
+            master=declared.master,
+            options=self._accepted(declared.options, ("catchup", "options"), refused_kafka_option),
+            conf=self._accepted(declared.conf, ("catchup", "conf"), refused_spark_conf),
+        )
 
     def _launch(self, declared: DeclaredLaunch) -> LaunchSpec:
         for setting, expected in (
@@ -172,7 +225,12 @@ def _restart_figures(declared: DeclaredRestart) -> dict[str, Any]:
 def _trigger(declared: DeclaredTrigger) -> Trigger:
     if declared.processing_time is not None:
         return Trigger(kind=TriggerKind.PROCESSING_TIME, interval=declared.processing_time)
-    return Trigger(kind=TriggerKind.AVAILABLE_NOW if declared.available_now else TriggerKind.DEFAULT)
+    if declared.once:
+        return Trigger(kind=TriggerKind.ONCE)
+    return _AVAILABLE_NOW if declared.available_now else Trigger(kind=TriggerKind.DEFAULT)
+
+
+_AVAILABLE_NOW = Trigger(kind=TriggerKind.AVAILABLE_NOW)
 
 
 def _written(figures: Mapping[str, object]) -> str:

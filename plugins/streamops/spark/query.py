@@ -167,4 +167,6 @@ def _start(writer: "DataStreamWriter", assignment: Assignment, *, name: str, che
             writer = writer.trigger(processingTime=f"{assignment.trigger_interval.total_seconds():g} seconds")
         case "available_now":
             writer = writer.trigger(availableNow=True)
+        case "once":
+            writer = writer.trigger(once=True)
     return QueryWatch(writer.start())

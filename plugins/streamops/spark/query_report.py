@@ -24,6 +24,7 @@ class QueryReport:
     def __init__(self, *, now: timedelta) -> None:
         self.batch = -1
         """The newest batch that has run."""
+        self._run = self._input_rows = 0
         self.has_news = False
         """Whether there is progress that nobody has taken."""
         self._sight: QuerySight | None = None
@@ -44,6 +45,8 @@ class QueryReport:
         self.renew(now=now)
         if batch is not None:
             self.batch = max(self.batch, batch)
+            self._run += 1
+            self._input_rows += input_rows_of(event)
             self._batches.append((next(self._numbers), event))
             self._idle_in_a_row = 0
         else:
@@ -71,6 +74,8 @@ class QueryReport:
             step_seconds=seconds_between(self._step_since, now),
             progress_seconds=seconds_between(self._progress_since, now),
             batch=self.batch,
+            batches=self._run,
+            input_rows=self._input_rows,
             message=self._sight.message,
         )
 
@@ -90,6 +95,12 @@ def batch_of(event: str) -> int | None:
     fields = json.loads(event)
     event.encode()  # What can't be written to the driver's folder must not wait there for the beat.
     return int(fields["batchId"]) if has_run(fields.get("durationMs", {"addBatch": 0})) else None
+
+
+def input_rows_of(event: str) -> int:
+    """Rows that the batch of an event read; 0 where it does not tell."""
+    rows = json.loads(event).get("numInputRows", 0)
+    return rows if isinstance(rows, int) else 0
 
 
 def seconds_between(begin: timedelta, end: timedelta) -> float:

@@ -1,10 +1,11 @@
 """A declared stream, resolved: addresses are canonical, durations have a type, nothing is left to look up."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 
+from streamops.control.records import ClaimMode
 from streamops.health import StallPolicy
 from streamops.restart import RestartPolicy, SinkGuarantee
 
@@ -16,6 +17,10 @@ class Mode(StrEnum):
 
     LIVE = "live"
     """A query that is always meant to run."""
+    SCHEDULED = "scheduled"
+    """A query that runs on a schedule, each time until it has read what its source held when it began."""
+    BACKFILL = "backfill"
+    """A stream derived from a declared one: it reads a range of the source once, on a checkpoint of its own."""
 
 
 class TriggerKind(StrEnum):
@@ -25,6 +30,13 @@ class TriggerKind(StrEnum):
     DEFAULT = "default"
     """As soon as the batch before is done."""
     AVAILABLE_NOW = "available_now"
+    """Batch after batch until all is read that the source held at the begin; then the query ends."""
+    ONCE = "once"
+    """One batch with everything, whatever rate limits say, or only the batch that is uncommitted; deprecated since Spark 3.4."""
+
+
+ENDING = frozenset({TriggerKind.AVAILABLE_NOW, TriggerKind.ONCE})
+"""Triggers of queries that end by themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +50,34 @@ class Trigger:
     def __post_init__(self) -> None:
         if self.interval < timedelta(0):
             raise ValueError("the trigger interval must not be negative")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """When a scheduled stream runs."""
+
+    cron: str
+    """Five fields, or one of cron's names such as `@hourly`."""
+    timezone: str = "UTC"
+    """Name of the time zone that the cron means."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatchupSpec:
+    """How a bounded run differs from the live query, and how long it may take."""
+
+    budget: timedelta = timedelta(hours=6)
+    """After it the run is stopped between two batches; the next one goes on."""
+    master: str = ""
+    """Empty for that of the live query."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Options of the source that differ, for example a higher rate limit."""
+    conf: tuple[tuple[str, str], ...] = ()
+    """Spark confs that differ, for example more memory."""
+
+    def __post_init__(self) -> None:
+        if self.budget <= timedelta(0):
+            raise ValueError("the budget of a run must be positive")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +170,9 @@ class StreamSpec:
     """Canonical address."""
     mode: Mode = Mode.LIVE
     trigger: Trigger = field(default_factory=Trigger)
+    schedule: Schedule | None = None
+    """Of a scheduled stream, and of no other."""
+    catchup: CatchupSpec = field(default_factory=CatchupSpec)
     launch: LaunchSpec = field(default_factory=LaunchSpec)
     restart: RestartPolicy = field(default_factory=RestartPolicy)
     stall: StallPolicy = field(default_factory=StallPolicy)
@@ -139,6 +182,48 @@ class StreamSpec:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ValueError(f"name {self.name!r}: lower-case letters, digits and underscores, a letter first")
+        if (self.mode is Mode.SCHEDULED) != (self.schedule is not None):
+            raise ValueError("a scheduled stream has a schedule, and no other has one")
+        if self.mode is not Mode.LIVE and self.trigger.kind not in ENDING:
+            raise ValueError(
+                f"a {self.mode} stream needs a trigger whose query ends by itself: {', '.join(sorted(ENDING))}"
+            )
+
+    @property
+    def own_run(self) -> ClaimMode:
+        """What a claim for the stream as it is declared is for."""
+        return _OWN_RUN[self.mode]
+
+    def as_run(self, run: ClaimMode) -> "StreamSpec":
+        """What a driver with such a claim is given: a live stream catches up by availableNow, with what `catchup` says.
+
+        On every other claim it is the declaration itself.
+        """
+        if run is not ClaimMode.CATCHUP or self.mode is not Mode.LIVE:
+            return self
+        return replace(
+            self,
+            trigger=Trigger(kind=TriggerKind.AVAILABLE_NOW),
+            source=replace(self.source, options=_overlaid(self.source.options, self.catchup.options)),
+            launch=replace(
+                self.launch,
+                master=self.catchup.master or self.launch.master,
+                conf=_overlaid(self.launch.conf, self.catchup.conf),
+            ),
+        )
+
+
+_OWN_RUN = {
+    Mode.LIVE: ClaimMode.LIVE,
+    Mode.SCHEDULED: ClaimMode.CATCHUP,
+    Mode.BACKFILL: ClaimMode.BACKFILL,
+}
+
+
+def _overlaid(below: tuple[tuple[str, str], ...], above: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Sorted by name, as settings are. Names of options have no case in Spark, so one in other letters is the same one."""
+    covered = {name.lower() for name, _ in above}
+    return tuple(sorted([*(pair for pair in below if pair[0].lower() not in covered), *above]))
 
 
 def is_stream_name(text: str) -> bool:

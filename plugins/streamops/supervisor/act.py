@@ -11,7 +11,6 @@ from streamops.control.records import (
     Author,
     Body,
     Claimed,
-    ClaimMode,
     DriverEnded,
     KillBegun,
     MaintenanceEnded,
@@ -33,6 +32,7 @@ from streamops.supervisor.bundle import file_sha256
 from streamops.supervisor.checkpoints import position_of
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.endings import driver_end
+from streamops.supervisor.lags.topics_seen import topics_seen
 from streamops.supervisor.observe import Observation, Observer, registry_entry
 from streamops.supervisor.submission import submit_request
 
@@ -95,12 +95,13 @@ class Actor:
             stream=self._spec.name,
             epoch=decision.epoch,
             token=token,
-            mode=ClaimMode.LIVE,
+            mode=decision.run,
             position=position,
-            spec=spec_text(self._spec),
+            spec=spec_text(self._spec.as_run(decision.run)),
             job_sha256=file_sha256(self._spec.job),
             library_version=__version__,
             accepts_unsafe=decision.accepts_unsafe,
+            topics=topics_seen(observation.coverages, is_accepted=decision.accepts_unsafe),
         )
         self._append(body, decision, observation)
         self._claims.add(token)
@@ -112,7 +113,8 @@ class Actor:
             raise AssertionError("a submit without a claim was decided")
         self._claims.discard(epoch.claim.token)
         try:
-            handle = self._launcher.submit(submit_request(self._spec, epoch, self._log.control, self._state_root))
+            request = submit_request(self._spec.as_run(epoch.claim.mode), epoch, self._log.control, self._state_root)
+            handle = self._launcher.submit(request)
         except (StreamOpsError, OSError) as error:
             self._after_failed_submit(epoch, error, decision, observation)
             return

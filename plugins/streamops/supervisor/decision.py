@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from streamops.control.drivers import ExitRecord
-from streamops.control.records import DriverHandle, Outcome
+from streamops.control.records import ClaimMode, DriverHandle, Outcome
 from streamops.health import Liveness
 from streamops.restart import RestartPlan
 
@@ -19,6 +19,8 @@ class Action(StrEnum):
     """Nothing may be done yet."""
     STOPPED = "stopped"
     """It stands still because somebody asked for it."""
+    IDLE = "idle"
+    """Nothing is to run: a scheduled stream between two runs, a backfill that is done."""
     PARKED = "parked"
     """It stands still until a person releases it."""
     BLOCKED = "blocked"
@@ -33,7 +35,7 @@ class Action(StrEnum):
     END_MAINTENANCE = "end-maintenance"
 
 
-RESTING = frozenset({Action.KEEP, Action.WAIT, Action.STOPPED, Action.PARKED, Action.BLOCKED})
+RESTING = frozenset({Action.KEEP, Action.WAIT, Action.STOPPED, Action.IDLE, Action.PARKED, Action.BLOCKED})
 """Actions that change nothing: whoever drives the supervisor may go to sleep."""
 
 
@@ -44,6 +46,8 @@ class Decision:
     action: Action
     reason: str
     epoch: int = 0
+    run: ClaimMode = ClaimMode.LIVE
+    """What a claim is for."""
     handles: tuple[DriverHandle, ...] = ()
     """Whom to kill."""
     outcome: Outcome | None = None

@@ -20,6 +20,7 @@ from streamops.supervisor.start_rules import (
     policy,
     stopped,
 )
+from streamops.supervisor.wanted import wanted_run
 
 
 def decide_older_epoch(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision | None:
@@ -61,10 +62,23 @@ def decide_newest_epoch(
     if facts.status.state is DriverState.UNKNOWN:
         return _wait_for_unseen(facts, spec, facts.status.evidence)
     return (
-        _hung(facts, observation, spec)
+        _run_is_over(facts, observation)
+        or _hung(facts, observation, spec)
         or _over_grace(facts, observation, spec)
         or _stuck(facts, observation, spec)
         or _keep(facts, observation, spec)
+    )
+
+
+def _run_is_over(facts: EpochFacts, observation: Observation) -> Decision | None:
+    """The time of a bounded run is over and its driver lives: the end of the run asks it to stop between two batches."""
+    open_one = observation.state.maintenance
+    if open_one is None or not open_one.is_time_of(facts.epoch) or open_one.until > observation.now:
+        return None
+    return Decision(
+        action=Action.END_MAINTENANCE,
+        reason=f"the time of the run by {open_one.note.by.actor} is over since {open_one.until.isoformat()}",
+        epoch=facts.epoch.number,
     )
 
 
@@ -86,6 +100,8 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
     if held_back:
         return held_back
     if facts.epoch.claim.token in mine:
+        if facts.epoch.claim.mode is not wanted_run(observation, spec):
+            return record_end(facts, f"not submitted, a {facts.epoch.claim.mode} run is not what is wanted by now")
         if stranger := foreign_writer(observation, spec):
             return record_end(facts, f"not submitted, {stranger.reason}")
         # Judged once more: an older driver may have planned a batch between the claim and its end.
@@ -111,6 +127,7 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
             action=Action.CLAIM,
             reason=f"epoch {number} was claimed by {by.actor} on {by.host} and submitted without a record",
             epoch=observation.state.next_epoch,
+            run=facts.epoch.claim.mode,
             accepts_unsafe=observation.state.accepts_unsafe,
         )
     # Left behind, and nothing of a driver was ever seen: a start like any other.
@@ -215,9 +232,10 @@ def _liveness(facts: EpochFacts, spec: StreamSpec) -> Liveness | None:
     if facts.heartbeat is None:
         return None
     timings = timings_of(facts.epoch, spec.timings)
-    is_paced = spec.trigger.kind is TriggerKind.PROCESSING_TIME
+    trigger = spec.as_run(facts.epoch.claim.mode).trigger
+    is_paced = trigger.kind is TriggerKind.PROCESSING_TIME
     rhythm = Rhythm(
-        trigger_interval=spec.trigger.interval if is_paced else timedelta(0),
+        trigger_interval=trigger.interval if is_paced else timedelta(0),
         stop_grace=timings.stop,
         takeover=timings.takeover,
     )

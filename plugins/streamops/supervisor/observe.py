@@ -170,7 +170,7 @@ class Observer:
             checkpoint=own.facts,
             companions=tuple(companion.facts for companion in companions),
             in_depth=checkpoints,
-            coverages=self._source_coverage.of(checkpoints),
+            coverages=self._source_coverage.of(checkpoints, on_record=seen.state.topics),
             sink=sink,
         )
 

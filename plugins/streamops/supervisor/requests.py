@@ -4,7 +4,7 @@ import getpass
 import os
 import socket
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from streamops.clock import Clock
 from streamops.control.drivers import DriverTraces, driver_instances, highest_epoch, read_traces
@@ -15,7 +15,10 @@ from streamops.control.records import (
     Adopted,
     Author,
     Body,
+    ClaimMode,
     DriverEnded,
+    MaintenanceBegun,
+    MaintenanceEnded,
     Outcome,
     Position,
     Record,
@@ -103,6 +106,37 @@ class Requests:
             return None
         refuse = self._refuse_to_accept if accepts_unsafe else None
         return self._append(Released(accepts_unsafe=accepts_unsafe), reason, refuse=refuse)
+
+    def begin_run(
+        self, run: ClaimMode, reason: str, *, until: datetime, estimated: timedelta | None = None
+    ) -> Record:
+        """Let a bounded run be made from now on, until it has ended by itself or its time is over; a live query yields.
+
+        ControlLogError where the stream stands still, and while another run or maintenance is open.
+        """
+        seconds = estimated.total_seconds() if estimated is not None else None
+        body = MaintenanceBegun(until=until, run=run, estimated_seconds=seconds)
+        return self._append(body, reason, refuse=self._refuse_a_run)
+
+    def end_run(self, reason: str, *, number: int | None = None) -> Record | None:
+        """Stop the open bounded run between two batches; None when none is open, or another than the one with that number."""
+        open_one = self.state().maintenance
+        if open_one is None or open_one.run is None or number not in (None, open_one.record):
+            return None
+        return self._append(MaintenanceEnded(), reason)
+
+    def _refuse_a_run(self, state: LogState) -> None:
+        name, open_one = self._spec.name, state.maintenance
+        if state.parked:
+            raise ControlLogError(f"stream {name} is parked ({state.parked.reason}): `streamops release {name}` first")
+        if state.desire is Desire.STOPPED:
+            raise ControlLogError(f"stream {name} is stopped on purpose: `streamops start {name}` first")
+        if open_one and open_one.until > self._clock.now():
+            what = "a bounded run" if open_one.run else "a maintenance"
+            raise ControlLogError(
+                f"stream {name}: {what} by {open_one.note.by.actor} is under way until"
+                f" {open_one.until.isoformat(timespec='seconds')}: {open_one.note.reason}"
+            )
 
     def confirm_dead(self, epoch: int, reason: str) -> Record:
         """A person's word that the driver of an epoch is gone, where no launcher can tell. ControlLogError otherwise."""

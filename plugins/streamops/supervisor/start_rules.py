@@ -11,12 +11,13 @@ from streamops.restart import (
     fruitless_row,
     wait_after,
 )
-from streamops.spec import StreamSpec
+from streamops.spec import Mode, StreamSpec
 from streamops.supervisor.checkpoints import position_of
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.given_timings import timings_of
 from streamops.supervisor.observe import Observation
 from streamops.supervisor.preflight import worst_plan
+from streamops.supervisor.wanted import has_finished, wanted_run
 
 
 def decide_start(observation: Observation, spec: StreamSpec) -> Decision:
@@ -75,10 +76,25 @@ def maintenance(observation: Observation, spec: StreamSpec) -> Decision | None:
     open_one = observation.state.maintenance
     if open_one is None:
         return None
-    who = f"maintenance by {open_one.note.by.actor}: {open_one.note.reason}"
-    if open_one.until > observation.now:
+    what = "a bounded run" if open_one.run else "maintenance"
+    who = f"{what} by {open_one.note.by.actor}: {open_one.note.reason}"
+    if open_one.until <= observation.now:
+        return Decision(action=Action.END_MAINTENANCE, reason=f"{who}, over since {open_one.until.isoformat()}")
+    if open_one.run is None:
         return Decision(action=Action.WAIT, reason=who, until=open_one.until)
-    return Decision(action=Action.END_MAINTENANCE, reason=f"{who}, over since {open_one.until.isoformat()}")
+    if has_finished(observation.state):
+        return Decision(action=Action.END_MAINTENANCE, reason=f"{who}, has read all that there was")
+    return None
+
+
+def idle(observation: Observation, spec: StreamSpec) -> Decision | None:
+    """A scheduled stream waits for its next run, a backfill that is done for nothing at all."""
+    if wanted_run(observation, spec):
+        return None
+    if spec.mode is Mode.BACKFILL:
+        return Decision(action=Action.IDLE, reason="the backfill is done")
+    when = f" ({spec.schedule.cron} {spec.schedule.timezone})" if spec.schedule else ""
+    return Decision(action=Action.IDLE, reason=f"between two runs{when}")
 
 
 def _unadopted(observation: Observation, spec: StreamSpec) -> Decision | None:
@@ -197,6 +213,7 @@ _START_RULES: tuple[Callable[[Observation, StreamSpec], Decision | None], ...] =
     parked,
     stopped,
     maintenance,
+    idle,
     _unadopted,
     foreign_writer,
     _unasked_end,
@@ -215,6 +232,7 @@ def _by_plan(observation: Observation, spec: StreamSpec) -> Decision:
             action=Action.CLAIM,
             reason=f"start is {plan.safety}: {plan.summary}",
             epoch=state.next_epoch,
+            run=wanted_run(observation, spec) or spec.own_run,
             plan=plan,
             accepts_unsafe=accepted,
         )

@@ -30,6 +30,8 @@ class Phase(StrEnum):
     STOPPING = "stopping"
     STOPPED = "stopped"
     """On purpose."""
+    IDLE = "idle"
+    """Nothing is to run: a scheduled stream between two runs."""
     WAITING = "waiting"
     """It does not run, and a supervisor will start it without a person: back-off, maintenance, an end just seen."""
     NEW = "new"
@@ -43,7 +45,7 @@ class Phase(StrEnum):
 ATTENTION = frozenset({Phase.PARKED, Phase.BLOCKED, Phase.UNKNOWN})
 """Phases that do not pass without a person."""
 
-AS_WANTED = frozenset({Phase.RUNNING, Phase.STARTING, Phase.STOPPING, Phase.STOPPED})
+AS_WANTED = frozenset({Phase.RUNNING, Phase.STARTING, Phase.STOPPING, Phase.STOPPED, Phase.IDLE})
 """Phases in which the stream does what it was asked to."""
 
 
@@ -153,7 +155,7 @@ def stream_status(look: Look, spec: StreamSpec, *, around: Surroundings | None =
         next_attempt=decision.until,
         running_spec=spec_fingerprint(facts.epoch.claim.spec) if facts else "",
         declared_spec=spec_fingerprint(spec_text(spec)),
-        drift=drift_between(facts.epoch.claim, around.declaration) if facts and around else None,
+        drift=_drift(facts, spec, around),
         attended_by=around.attendance.by.actor if around and around.attendance else "",
         attended_at=around.attendance.at if around and around.attendance else None,
         unattended=unattended,
@@ -202,6 +204,7 @@ def _phase(look: Look) -> Phase:
 
 _SETTLED_BY_PEOPLE = {
     Action.STOPPED: Phase.STOPPED,
+    Action.IDLE: Phase.IDLE,
     Action.PARKED: Phase.PARKED,
     # Not on record yet, and nobody but a person can change it.
     Action.PARK: Phase.PARKED,
@@ -223,7 +226,8 @@ def _phase_of_driver(facts: EpochFacts, state: LogState) -> Phase:
         return Phase.STOPPING if is_to_stop else Phase.STARTING
     if facts.status.state is DriverState.ENDED:
         return Phase.STOPPED if is_to_stop else Phase.WAITING
-    if is_to_stop or state.maintenance:
+    is_yielding = state.maintenance is not None and not state.maintenance.is_time_of(state.newest)
+    if is_to_stop or is_yielding:
         return Phase.STOPPING
     if facts.status.state is DriverState.BROKEN:
         return Phase.WAITING
@@ -245,6 +249,13 @@ def _newest_open(observation: Observation) -> EpochFacts | None:
     newest = observation.state.newest
     numbers = {facts.epoch.number: facts for facts in observation.epochs}
     return numbers.get(newest.number) if newest else None
+
+
+def _drift(facts: EpochFacts | None, spec: StreamSpec, around: Surroundings | None) -> Drift | None:
+    """A catch-up of a live stream is meant to be run otherwise than declared."""
+    if facts is None or around is None or facts.epoch.claim.mode is not spec.own_run:
+        return None
+    return drift_between(facts.epoch.claim, around.declaration)
 
 
 def _batch(facts: EpochFacts | None, state: LogState) -> int | None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from streamops.control.layout import companion_checkpoint
+from streamops.control.layout import companion_checkpoint, control_folder
+from streamops.control.records import TopicSeen
 from streamops.coverage import Coverage, PartitionCoverage, Standing
 from streamops.coverage.past import CoveragePast
 from streamops.storage import join
@@ -179,3 +180,101 @@ def test_a_topic_that_was_created_anew_and_grew_past_the_offset_is_known_by_its_
 def a_coverage() -> Coverage:
     one = PartitionCoverage(topic="orders", partition=0, standing=Standing.COVERED, start=150, earliest=0, latest=450)
     return Coverage(at=START, partitions=(one,))
+
+
+# The ids that the control log remembers
+
+
+def made_anew(terminal: Terminal, *ends: tuple[int, int], topic_id: str) -> None:
+    """The topic is created (again): these ends, and another id."""
+    terminal.broker.has("orders", *ends)
+    terminal.broker.topics["orders"] = replace(terminal.broker.topics["orders"], topic_id=topic_id)
+
+
+def run_and_die(terminal: Terminal) -> None:
+    """A driver is started, beats and dies; the wait before the next one is over."""
+    terminal.settle()
+    terminal.beat(batch=1)
+    terminal.launcher.end(terminal.launcher.drivers[-1])
+    terminal.settle()
+    terminal.clock.advance(timedelta(minutes=30))
+
+
+@pytest.fixture
+def dead(terminal):
+    """The second epoch has begun in topic id-1, and its driver is gone."""
+    made_anew(terminal, (0, 450), topic_id="id-1")
+    run_and_die(terminal)
+    return terminal
+
+
+def test_a_start_puts_the_topics_that_it_found_on_record(dead):
+    assert dead.newest().claim.topics == (TopicSeen(topic="orders", id="id-1"),)
+
+
+def test_so_does_the_first_start_of_all(tmp_path, capsys):
+    """It needs nothing so far, but a topic that is made anew before the second start must be noticed."""
+    terminal = Terminal(a_project(tmp_path), capsys)
+    terminal.declare("orders")
+    made_anew(terminal, (20, 30), topic_id="id-1")
+
+    terminal.settle()
+
+    assert terminal.newest().claim.topics == (TopicSeen(topic="orders", id="id-1"),)
+
+
+def test_a_topic_that_was_made_anew_while_the_stream_was_dead_is_refused_though_nobody_kept_looks(dead):
+    """It has grown past the offset already: nothing but the id tells, and no round of coverage has ever run."""
+    made_anew(dead, (0, 900), topic_id="id-2")
+
+    decision = dead.settle()
+
+    assert "coverage.json" not in dead.storage.list(control_folder(dead.spec().checkpoint))
+    assert decision.action is Action.PARKED
+    assert "a start now is unsafe: orders-0: offset 150 is one of another topic" in decision.reason
+    assert "its id was id-1, now it is id-2" in decision.reason
+
+
+def test_lag_tells_it_too(dead):
+    made_anew(dead, (0, 900), topic_id="id-2")
+
+    answer = dead.run("lag", "orders")
+
+    assert answer.code == 4
+    assert "the topic was created anew: its id was id-1, now it is id-2" in answer.out
+
+
+def test_the_log_goes_before_what_rounds_have_kept(dead):
+    """A round that could not read the log may have taken over the new topic's id."""
+    checkpoint = dead.spec().checkpoint
+    write_past(dead.storage, checkpoint, CoveragePast(topic_ids={"orders": "id-2"}, query_id=QUERY_ID))
+    made_anew(dead, (0, 900), topic_id="id-2")
+
+    code, told = plan(dead)
+
+    assert (code, told["safety"]) == (4, "unsafe")
+    assert "its id was id-1, now it is id-2" in told["summary"]
+
+
+def test_a_start_that_could_not_ask_keeps_what_is_on_record(dead):
+    dead.broker.trouble = "away"
+    run_and_die(dead)
+    made_anew(dead, (0, 900), topic_id="id-2")
+
+    decision = dead.settle()
+
+    assert dead.newest().number == 3
+    assert decision.action is Action.PARKED
+    assert "its id was id-1, now it is id-2" in decision.reason
+
+
+def test_an_accepted_start_puts_the_new_topic_on_record_and_the_next_one_is_quiet(dead):
+    made_anew(dead, (0, 900), topic_id="id-2")
+    assert "its id was id-1, now it is id-2" in dead.settle().reason
+    dead.run("release", "orders", "--accept-unsafe", "--reason", "the old one was empty", "--yes")
+
+    dead.settle()
+
+    assert dead.newest().claim.topics == (TopicSeen(topic="orders", id="id-2"),)
+    assert plan(dead)[1]["safety"] == "safe"
+    assert "created anew" not in dead.run("lag", "orders").out

@@ -88,6 +88,13 @@ def test_a_default_that_an_older_version_did_not_write_is_filled_in():
     assert decode_record(content, address=ADDRESS).body == an_end(1, Outcome.DIED)
 
 
+def test_a_claim_from_before_topics_were_remembered_knows_none():
+    record = a_record(a_claim(1), 17)
+    body = {key: value for key, value in fields_of(record)["body"].items() if key != "topics"}
+
+    assert decode_record(changed(record, body=body), address=ADDRESS).body.topics == ()
+
+
 PARKED = a_record(Parked(), 17)
 CLAIM = a_record(a_claim(1), 17)
 SUBMIT = a_record(a_submit(1), 17)
@@ -123,6 +130,10 @@ SUBMIT = a_record(a_submit(1), 17)
         pytest.param(changed(CLAIM, body={**fields_of(CLAIM)["body"], "epoch": "1"}), id="an epoch in quotes"),
         pytest.param(changed(CLAIM, body={**fields_of(CLAIM)["body"], "epoch": True}), id="an epoch that is a claim"),
         pytest.param(changed(CLAIM, body={**fields_of(CLAIM)["body"], "mode": "lively"}), id="a mode that is none"),
+        pytest.param(
+            changed(CLAIM, body={**fields_of(CLAIM)["body"], "topics": [{"topic": "orders"}]}),
+            id="a topic without an id",
+        ),
         pytest.param(changed(SUBMIT, body={"epoch": 1, "handle": None}), id="a submit without a handle"),
     ],
 )

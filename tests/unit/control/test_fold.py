@@ -23,6 +23,7 @@ from streamops.control.records import (
     StartRequested,
     StopRequested,
     Submitted,
+    TopicSeen,
     UnknownBody,
     VerdictChanged,
 )
@@ -31,6 +32,14 @@ from support.clock import START
 from support.records import a_claim, a_handle, a_log, a_record, a_state, a_submit, an_end, lawful_logs, logs
 
 UNTIL = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+def seen(**ids):
+    return tuple(TopicSeen(topic=topic, id=known) for topic, known in ids.items())
+
+
+def a_start(epoch, *, is_accepted=False, **ids):
+    return replace(a_claim(epoch), topics=seen(**ids), accepts_unsafe=is_accepted)
 
 
 def open_numbers(state):
@@ -86,6 +95,37 @@ def open_numbers(state):
             [VerdictChanged(after="critical"), VerdictChanged(before="critical", after="ok")],
             {"verdict": "ok"},
             id="the newest verdict counts",
+        ),
+        pytest.param([a_start(1, orders="a")], {"topics": seen(orders="a")}, id="a start remembers its topics"),
+        pytest.param(
+            [a_start(1, orders="a", returns="r"), a_start(2, orders="b", clicks="c")],
+            {"topics": seen(clicks="c", orders="b", returns="r")},
+            id="the newest id of each topic counts, and they are in order",
+        ),
+        pytest.param(
+            [a_start(1, orders="a"), a_start(2)],
+            {"topics": seen(orders="a")},
+            id="a start that could not ask keeps the older ones",
+        ),
+        pytest.param(
+            [a_start(1, orders="a", returns="r"), a_start(2, is_accepted=True, orders="b")],
+            {"topics": seen(orders="b")},
+            id="a start that a person accepted begins anew",
+        ),
+        pytest.param(
+            [a_start(1, orders="a"), Released(accepts_unsafe=True)],
+            {"topics": seen(orders="a")},
+            id="an acceptance alone forgets no topic: the start has to come",
+        ),
+        pytest.param(
+            [a_start(1, orders="a"), Adopted(stream="o", position=Position())],
+            {"topics": ()},
+            id="an adoption forgets the topics",
+        ),
+        pytest.param(
+            [a_start(1, orders="a"), a_start(3, orders="b")],
+            {"topics": seen(orders="a"), "contradictions": 1},
+            id="a claim that contradicts brings no topic",
         ),
     ],
 )

@@ -104,6 +104,7 @@ def test_a_first_look_at_a_long_log_reads_only_what_lies_behind_the_snapshot():
         pytest.param(b"[]", id="another shape"),
         pytest.param(encode(Snapshot(fold_version=FOLD_VERSION + 1, state=fold(LONG[:50]))), id="of another fold"),
         pytest.param(encode(Snapshot(fold_version=6, state=fold(LONG[:50]))), id="of the fold that knew no verdicts"),
+        pytest.param(encode(Snapshot(fold_version=7, state=fold(LONG[:50]))), id="of the fold that knew no topics"),
         pytest.param(encode(Snapshot(fold_version=FOLD_VERSION, state=LogState())), id="of an empty log"),
     ],
 )

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from streamops.control.records import ClaimMode
 from streamops.errors import SettingsError
 from streamops.restart import RestartPolicy
 from streamops.settings import default_settings_path, load_settings
 from streamops.settings import model as settings_model
 from streamops.settings.load import project_root
-from streamops.spec import LaunchSpec, Timings, Trigger, TriggerKind
+from streamops.spec import LaunchSpec, Schedule, Timings, Trigger, TriggerKind
 from support.settings import Project, a_declared_stream, a_project
 
 EXAMPLE = Path(__file__).parents[3] / "config" / "streams.yaml"
@@ -129,8 +130,12 @@ def test_a_name_that_comes_twice_in_a_stream_is_the_problem_of_that_stream(proje
     [
         pytest.param({"chekpoint": "x"}, "chekpoint", "did you mean 'checkpoint'?", id="misspelt"),
         pytest.param({"launch": {"jar": []}}, "launch.jar", "did you mean 'jars'?", id="misspelt below"),
-        pytest.param({"zzz": 1}, "zzz", "one of the settings checkpoint, description", id="like nothing known"),
-        pytest.param({"trigger": {"once": True}}, "trigger.once", "one of the settings", id="trigger of old Spark"),
+        pytest.param(
+            {"zzz": 1}, "zzz", "one of the settings catchup, checkpoint, description", id="like nothing known"
+        ),
+        pytest.param(
+            {"trigger": {"continous": "1s"}}, "trigger.continous", "one of the settings", id="unknown trigger"
+        ),
         pytest.param({"source": {"socket": {}}}, "source.socket", "one of the settings kafka", id="unknown source"),
         pytest.param({"job": None}, "job", "a path of a Python file", id="required setting"),
         pytest.param({"sink": {"delta": {"table": None}}}, "sink.delta.table", "a Delta table", id="required below"),
@@ -142,13 +147,39 @@ def test_a_name_that_comes_twice_in_a_stream_is_the_problem_of_that_stream(proje
             "host:port",
             id="no port",
         ),
-        pytest.param({"mode": "batch"}, "mode", "one of live", id="unknown mode"),
+        pytest.param({"mode": "batch"}, "mode", "one of live, scheduled", id="unknown mode"),
+        pytest.param({"mode": "backfill"}, "mode", "one of live, scheduled", id="derived mode"),
+        pytest.param({"schedule": {"cron": "@daily"}}, "schedule", "mode: scheduled", id="schedule of a live stream"),
+        pytest.param({"mode": "scheduled"}, "schedule", "a mapping with cron", id="scheduled without schedule"),
+        pytest.param(
+            {"mode": "scheduled", "schedule": {"cron": "99 * * * *"}}, "schedule.cron", "a cron", id="no such minute"
+        ),
+        pytest.param(
+            {"mode": "scheduled", "schedule": {"cron": "* * * * * *"}}, "schedule.cron", "five fields", id="seconds"
+        ),
+        pytest.param(
+            {"mode": "scheduled", "schedule": {"cron": "@daily", "timezone": "Mars/Olympus"}},
+            "schedule.timezone",
+            "the name of a time zone",
+            id="unknown zone",
+        ),
+        pytest.param(
+            {"mode": "scheduled", "schedule": {"cron": "@daily"}, "trigger": "default"},
+            "trigger",
+            "available_now for a scheduled stream",
+            id="scheduled without end",
+        ),
+        pytest.param({"catchup": {"budget": "0s"}}, "catchup.budget", "a duration", id="no time to catch up"),
+        pytest.param({"catchup": {"master": "yarn"}}, "catchup.master", "local", id="catch-up elsewhere"),
+        pytest.param(
+            {"catchup": {"options": {"subscribe": "t"}}}, "catchup.options.subscribe", "topics", id="catch-up of others"
+        ),
         pytest.param({"launch": "x"}, "launch", "a mapping", id="text for a mapping"),
-        pytest.param({"trigger": {}}, "trigger", "one of the three", id="no trigger"),
+        pytest.param({"trigger": {}}, "trigger", "one of the four", id="no trigger"),
         pytest.param(
             {"trigger": {"processing_time": "1s", "available_now": True}},
             "trigger",
-            "one of the three",
+            "one of the four",
             id="two triggers",
         ),
         pytest.param({"trigger": {"available_now": False}}, "trigger.available_now", "true", id="not now"),
@@ -312,3 +343,38 @@ def test_the_shipped_settings_file_shows_every_setting() -> None:
     text = EXAMPLE.read_text(encoding="utf-8")
 
     assert {name for name in settings if f"{name}:" not in text} == set()
+
+
+def test_a_scheduled_stream_ends_by_itself_whatever_live_streams_begin_with(project: Project) -> None:
+    stream = a_declared_stream(mode="scheduled", schedule={"cron": "*/15 * * * *", "timezone": "Europe/Berlin"})
+
+    spec = project.load(defaults={"trigger": "default"}, streams={"orders": stream}).stream("orders")
+
+    assert spec.trigger.kind == "available_now"
+    assert spec.schedule == Schedule(cron="*/15 * * * *", timezone="Europe/Berlin")
+
+
+def test_once_is_taken_with_a_notice(project: Project) -> None:
+    settings = project.load(streams={"orders": a_declared_stream(trigger={"once": True})})
+
+    assert settings.stream("orders").trigger.kind == "once"
+    assert settings.problems == ()
+    assert len(settings.notices) == 1
+    assert "streams.orders.trigger: once is deprecated" in settings.notices[0]
+
+
+def test_a_catch_up_differs_from_the_live_query_by_what_it_says(project: Project) -> None:
+    stream = a_declared_stream(
+        launch={"conf": {"spark.driver.memory": "1g", "spark.ui.enabled": "false"}, "master": "local[1]"},
+        catchup={"conf": {"spark.driver.memory": "4g"}, "master": "local[4]", "options": {"maxoffsetspertrigger": "9"}},
+    )
+    stream["source"]["kafka"]["options"] = {"maxOffsetsPerTrigger": "5", "startingOffsets": "earliest"}
+
+    spec = project.load(streams={"orders": stream}).stream("orders")
+    run = spec.as_run(ClaimMode.CATCHUP)
+
+    assert spec.as_run(ClaimMode.LIVE) is spec
+    assert run.trigger.kind == "available_now"
+    assert run.launch.master == "local[4]"
+    assert run.launch.conf == (("spark.driver.memory", "4g"), ("spark.ui.enabled", "false"))
+    assert run.source.options == (("maxoffsetspertrigger", "9"), ("startingOffsets", "earliest"))

@@ -17,8 +17,9 @@ from typing import Any
 
 from streamops.control.layout import control_folder
 from streamops.control.log import LogReader
-from streamops.control.records import Adopted, Body, Released
+from streamops.control.records import Adopted, Body, Released, TopicSeen
 from streamops.control.snapshot import load_state
+from streamops.control.topics import Topics, topics_after
 from streamops.coverage import Standing
 from streamops.coverage.past import Column, CoveragePast, LogMark, Oddity, Track
 from streamops.errors import ControlLogError, ObjectNotFoundError, ObjectTooLargeError
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 
 FILE = "coverage.json"
 MOST_BYTES = DEFAULT_READ_LIMIT
-FORM = 1
+FORM = 2
 """A file in another form is another release's, and is begun anew."""
 
 _LONG_MAX = 2**63 - 1
@@ -42,11 +43,12 @@ def read_past(storage: ReadableStorage, checkpoint: str, *, query_id: str = "") 
 
     The memory of which topic was read is reset by a person's word alone: after `streamops release --accept-unsafe` or
     `streamops adopt` the topics that are there now count as the query's own. Another query in the same folder begins anew.
+    What the control log says of them comes with it, and goes first.
     """
     past = _read(storage, checkpoint)
     if query_id and past.query_id not in ("", query_id):
         past = CoveragePast()
-    known, is_word_given = _words_since(storage, checkpoint, past)
+    known, is_word_given = _log_since(storage, checkpoint, past)
     past = past.without_ids() if is_word_given else past
     return replace(past, query_id=query_id or past.query_id, log=known)
 
@@ -79,25 +81,33 @@ def _read(storage: ReadableStorage, checkpoint: str) -> CoveragePast:
     return CoveragePast()
 
 
-def _words_since(storage: ReadableStorage, checkpoint: str, past: CoveragePast) -> tuple[LogMark, bool]:
-    """How far the control log is known now, and whether a person's word came since the last look."""
+def _log_since(storage: ReadableStorage, checkpoint: str, past: CoveragePast) -> tuple[LogMark, bool]:
+    """What the control log says now, and whether a person's word came since the last look."""
     reader = LogReader.of_checkpoint(storage, checkpoint)
     try:
         if not past.topic_ids:
             state = load_state(storage, reader.control)
-            return LogMark(records=state.next_number, nonce=state.last_nonce), False
+            return _mark(state.next_number, state.last_nonce, state.topics), False
         new = reader.read(after=max(-1, past.log.records - 2))
         # A log that was lost and begun anew is no longer than before, or has another record there.
-        if past.log.records and (not new or new[0].nonce != past.log.nonce):
-            new = reader.read()
-        elif past.log.records:
-            new = new[1:]
+        goes_on = bool(past.log.records and new and new[0].nonce == past.log.nonce)
+        if past.log.records:
+            new = new[1:] if goes_on else reader.read()
     except ControlLogError as error:
-        # Whoever acts by the log says what is wrong with it; here it only tells of a word that was given.
+        # Whoever acts by the log says what is wrong with it; here it only tells of topics and of words that were given.
         log.warning("whether somebody has released the stream is not known: %s", error)
         return past.log, False
-    mark = LogMark(records=new[-1].number + 1, nonce=new[-1].nonce) if new else past.log
+    if not new:
+        return past.log, False
+    topics = tuple(TopicSeen(topic=topic, id=known) for topic, known in past.log.topic_ids.items() if goes_on)
+    for record in new:
+        topics = topics_after(topics, record.body)
+    mark = _mark(new[-1].number + 1, new[-1].nonce, topics)
     return mark, any(_accepts_what_is_there(record.body) for record in new)
+
+
+def _mark(records: int, nonce: str, topics: Topics) -> LogMark:
+    return LogMark(records=records, nonce=nonce, topic_ids={one.topic: one.id for one in topics})
 
 
 def _accepts_what_is_there(body: Body) -> bool:
@@ -111,7 +121,7 @@ def encode(past: CoveragePast) -> bytes:
         {
             "form": FORM,
             "query": past.query_id,
-            "log": [past.log.records, past.log.nonce],
+            "log": [past.log.records, past.log.nonce, dict(past.log.topic_ids)],
             "at": _differences(round(at.timestamp()) for at in past.at),
             "ends": [
                 [topic, number, _differences(track.earliest), _differences(track.latest)]
@@ -145,18 +155,24 @@ def decode(content: bytes) -> CoveragePast:
             (_text(checkpoint), _text(topic), _whole(number)): _column(column, at)
             for checkpoint, topic, number, column in fields["places"]
         },
-        topic_ids={_text(topic): _text(name) for topic, name in fields["topic_ids"].items()},
+        topic_ids=_ids(fields["topic_ids"]),
         odd={
             (_text(checkpoint), _text(topic), _whole(number)): Oddity(standing=Standing(standing), since=_moment(since))
             for checkpoint, topic, number, standing, since in fields["odd"]
         },
         odd_at=None if fields["odd_at"] is None else _moment(fields["odd_at"]),
         query_id=_text(fields["query"]),
-        log=LogMark(records=max(0, _whole(fields["log"][0])), nonce=_text(fields["log"][1])),
+        log=LogMark(
+            records=max(0, _whole(fields["log"][0])), nonce=_text(fields["log"][1]), topic_ids=_ids(fields["log"][2])
+        ),
     )
     if any(len(track.earliest) != len(track.latest) for track in past.tracks.values()):
         raise ValueError("the ends of a partition are not of one length")
     return past
+
+
+def _ids(fields: Any) -> dict[str, str]:
+    return {_text(topic): _text(known) for topic, known in fields.items()}
 
 
 def _column(differences: Any, at: tuple[datetime, ...]) -> Column:

@@ -160,7 +160,7 @@ def _covered(stream: ReadStream, facts: BrokerFacts, before: Covered) -> Covered
             one.sources,
             facts,
             subscribed=stream.spec.source.topics,
-            remembered=stream.past.topic_ids,
+            remembered=stream.past.known_ids,
             before=before.get(one.address),
         )
         for one in stream.needs

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.clock import Clock
+from streamops.control.topics import Topics
 from streamops.coverage import Coverage, SourceNeeds, cover
 from streamops.errors import SettingsError, StreamOpsError
 from streamops.kafka.access import KafkaAccess, access_of
@@ -48,17 +49,21 @@ class SourceCoverage:
         self._clock = clock
         self._broker_for = broker_for
 
-    def of(self, checkpoints: Sequence[CheckpointSnapshot]) -> tuple[Coverage, ...]:
+    def of(self, checkpoints: Sequence[CheckpointSnapshot], *, on_record: Topics) -> tuple[Coverage, ...]:
         """The coverage of each checkpoint, in order; none at all where there is nobody to ask, or nothing to ask for.
 
-        What counts only when it is said twice is asked twice, with a pause: a new leader may not have caught up yet.
+        `on_record`: the topics as earlier starts found them. What counts only when it is said twice is asked twice, with a
+        pause: a new leader may not have caught up yet.
         """
         needs = [needs_of_snapshot(snapshot) for snapshot in checkpoints]
-        topics = {need.topic for sources in needs for source in sources for need in source.partitions}
+        read = {need.topic for sources in needs for source in sources for need in source.partitions}
+        # Before the first batch nothing is needed, but which topics it begins with is worth a record.
+        topics = read | set(self._spec.source.topics)
         broker = self._asked() if topics else None
         if broker is None:
             return ()
-        ids = self._topic_ids(checkpoints[0].facts.query_id or "")
+        seen = self._topic_ids(checkpoints[0].facts.query_id or "")
+        ids = {**seen, **{one.topic: one.id for one in on_record}}
         try:
             return look_twice(
                 lambda before: self._look(broker, needs, topics, ids, before=before),
@@ -80,12 +85,11 @@ class SourceCoverage:
         before: Sequence[Coverage | None],
     ) -> list[Coverage]:
         subscribed = self._spec.source.topics
-        facts = broker.scan(topics | set(subscribed))
+        facts = broker.scan(topics)
+        nothing = Coverage(at=facts.at, partitions=(), topic_ids=facts.topic_ids(subscribed))
         return [
             # A query without Kafka, or without a batch so far, needs nothing: no partition is new to it.
-            cover(sources, facts, subscribed=subscribed, remembered=ids, before=earlier)
-            if sources
-            else Coverage(at=facts.at, partitions=())
+            cover(sources, facts, subscribed=subscribed, remembered=ids, before=earlier) if sources else nothing
             for sources, earlier in zip(needs, before, strict=True)
         ]
 

@@ -1,0 +1,34 @@
+"""What a stream is to run now: its live query, a bounded run, or nothing. Pure."""
+
+from streamops.control.records import ClaimMode, Outcome
+from streamops.control.state import LogState
+from streamops.spec import Mode, StreamSpec
+from streamops.supervisor.observe import Observation
+
+
+def wanted_run(observation: Observation, spec: StreamSpec) -> ClaimMode | None:
+    """What the next driver is for; None while nothing is to run.
+
+    A bounded run that somebody has asked for comes before the live query, until it has finished or its time is over.
+    """
+    state = observation.state
+    open_one = state.maintenance
+    if open_one and open_one.until > observation.now:
+        return None if open_one.run is None or has_finished(state) else open_one.run
+    match spec.mode:
+        case Mode.LIVE:
+            return ClaimMode.LIVE
+        case Mode.BACKFILL:
+            return None if _is_done(state) else ClaimMode.BACKFILL
+        case Mode.SCHEDULED:
+            return None
+
+
+def has_finished(state: LogState) -> bool:
+    """Whether the run that somebody has asked for has ended by itself: it has read all that there was."""
+    return state.maintenance is not None and state.maintenance.is_time_of(state.newest) and _is_done(state)
+
+
+def _is_done(state: LogState) -> bool:
+    newest = state.newest
+    return newest is not None and newest.end is not None and newest.end.outcome is Outcome.FINISHED
