@@ -1,7 +1,7 @@
 """Starts Kafka queries one after the other in a Spark of its own and writes down what became of each. Run by a test.
 
 Arguments: a file with `{"confs": {…}, "queries": [{"topic", "bootstrap", "checkpoint", "output", "options"}]}`, and where the
-answers go.
+answers go. A query may have a "trigger" of its own, and one that "breaks" fails within its first batch.
 """
 
 import json
@@ -11,6 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 LIMIT_SECONDS = 120
+AVAILABLE_NOW = {"availableNow": True}
 IMPATIENT = {"fetchOffset.retryIntervalMs": "50", "kafkaConsumer.pollTimeoutMs": "15000"}
 
 
@@ -26,14 +27,16 @@ def main(plan: str, answers: str) -> None:
 
 
 def run(spark: SparkSession, query: dict) -> dict:
-    """Everything that is there now, by `availableNow`: an error's text, and the values that the sink has got so far."""
+    """Everything that is there now, by `availableNow` or its own trigger: an error's text, and what the sink has got so far."""
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", query["bootstrap"])
     options = {"subscribe": query["topic"], "startingOffsets": "earliest", **IMPATIENT, **query["options"]}
-    rows = reader.options(**options).load().selectExpr("cast(value as string) value", "partition", "offset")
+    value = "cast(raise_error('broken') as string) value" if query.get("breaks") else "cast(value as string) value"
+    rows = reader.options(**options).load().selectExpr(value, "partition", "offset")
     writer = rows.writeStream.format("json").option("path", query["output"])
     error = ""
     try:
-        running = writer.option("checkpointLocation", query["checkpoint"]).trigger(availableNow=True).start()
+        trigger = query.get("trigger", AVAILABLE_NOW)
+        running = writer.option("checkpointLocation", query["checkpoint"]).trigger(**trigger).start()
         if not running.awaitTermination(LIMIT_SECONDS):
             running.stop()
             error = f"it still ran after {LIMIT_SECONDS} s"

@@ -166,6 +166,29 @@ def test_a_broker_that_stands_still_is_unknown_and_back_afterwards(cluster):
     assert cover(a_need("paused", 0), back).standing is Standing.COVERED
 
 
+def test_a_broker_that_is_killed_is_unknown_and_back_for_the_same_client_after_its_restart(cluster):
+    cluster.create("killed")
+    cluster.produce("killed", 7)
+    broker = ConfluentBroker(KafkaAccess(bootstrap=cluster.bootstrap), SystemClock(), limit=timedelta(seconds=2))
+    place = Place(topic="killed", partition=0, offset=0)
+    assert broker.scan(["killed"]).topic("killed").exists
+    began = time.monotonic()
+    with cluster.killed():
+        known = broker.scan(["killed"])
+        times = broker.record_times([place])
+        took = time.monotonic() - began
+
+    back = eventually(
+        lambda: broker.scan(["killed"]),
+        lambda facts: [(one.latest, one.trouble) for one in facts.topic("killed").partitions] == [(7, "")],
+    )
+
+    assert cover(a_need("killed", 5), known).standing is Standing.UNKNOWN
+    assert times[place].at is None
+    assert took < 15
+    assert cover(a_need("killed", 5), back).standing is Standing.COVERED
+
+
 def test_nobody_at_the_address_is_unknown():
     broker = ConfluentBroker(KafkaAccess(bootstrap="127.0.0.1:1"), SystemClock(), limit=timedelta(seconds=1))
 

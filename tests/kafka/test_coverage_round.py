@@ -1,6 +1,8 @@
-"""Rounds of retention coverage over a real broker: one scan a cluster, a topic that is made anew, a broker that stands still."""
+"""Rounds of retention coverage over a real broker: a topic that is made anew, a broker that stands still or dies."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Event
 from time import monotonic
 
 import pytest
@@ -112,3 +114,35 @@ def test_a_broker_that_stands_still_is_unknown_within_bounds_and_ok_again_later(
     assert took < 25
     assert eventually(lambda: rounds.round() == {"round_still": Verdict.OK}, within=60)
     assert rounds.told == []
+
+
+def test_a_broker_that_is_killed_while_rounds_look_is_unknown_within_bounds_and_ok_again_later(cluster, rounds):
+    """Rounds follow each other without a pause, so that both kills come in the middle of a scan."""
+    cluster.create("round_killed")
+    cluster.produce("round_killed", 20)
+    rounds.reads("round_killed", up_to=20)
+    looks = []
+    is_over = Event()
+
+    def look_on():
+        while not is_over.is_set():
+            began = monotonic()
+            found = rounds.round(limit=timedelta(seconds=2))["round_killed"]
+            looks.append((found, monotonic() - began))
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        looking = pool.submit(look_on)
+        try:
+            for _ in range(2):
+                assert eventually(lambda: bool(looks) and looks[-1][0] is Verdict.OK, within=60)
+                with cluster.killed():
+                    assert eventually(lambda: looks[-1][0] is Verdict.UNKNOWN, within=60)
+            assert eventually(lambda: looks[-1][0] is Verdict.OK, within=60)
+        finally:
+            is_over.set()
+        looking.result()
+
+    assert {verdict for verdict, _ in looks} == {Verdict.OK, Verdict.UNKNOWN}
+    print(f"{len(looks)} rounds, the longest took {max(took for _, took in looks):.1f} s")
+    assert max(took for _, took in looks) < 25
+    assert not any("critical" in change for change in rounds.told)

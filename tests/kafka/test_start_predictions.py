@@ -1,12 +1,8 @@
 """Lost records: what is foretold of a start, and what real Spark 4.2 then does, with and without `failOnDataLoss`."""
 
-import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
@@ -17,18 +13,9 @@ from streamops.coverage.start_effect import Effect, start_effect
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.storage.local import LocalStorage
+from support.kafka_starts import start
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
-
-PROJECT = Path(__file__).parents[2]
-CONFS = {
-    "spark.master": "local[2]",
-    "spark.ui.enabled": "false",
-    "spark.driver.memory": "1g",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "1",
-}
 
 
 @dataclass(frozen=True)
@@ -152,16 +139,6 @@ def a_query(cluster, root, case, fails):
         "output": str(root / topic / "output"),
         "options": {"failOnDataLoss": str(fails).lower()},
     }
-
-
-def start(root, queries):
-    plan, answers = root / "plan.json", root / "answers.json"
-    jars = ",".join(str(jar) for jar in sorted((PROJECT / ".jars" / "spark").glob("*.jar")))
-    plan.write_text(json.dumps({"confs": {**CONFS, "spark.jars": jars}, "queries": queries}))
-    script = [sys.executable, str(Path(__file__).parent / "start_queries.py"), str(plan), str(answers)]
-    ended = subprocess.run(script, capture_output=True, text=True, timeout=280, cwd=root)
-    assert ended.returncode == 0, ended.stderr[-3000:]
-    return json.loads(answers.read_text())
 
 
 def second_reading(answer):

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from streamops.clock import Clock
 from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts, TopicRetention
-from streamops.kafka.broker import Place, RecordTime
+from streamops.kafka.broker import Place, RecordTime, TimeOffset
 
 A_WEEK = TopicRetention(
     is_deleting=True,
@@ -27,6 +27,8 @@ class FakeBroker:
     topics: dict[str, TopicFacts] = field(default_factory=dict)
     times: dict[tuple[str, int], datetime] = field(default_factory=dict)
     """Of the first record that is asked for in a partition."""
+    offsets: dict[tuple[str, int, datetime], int] = field(default_factory=dict)
+    """Of the first record as young as a moment, by topic, partition and moment."""
     scans: list[frozenset[str]] = field(default_factory=list)
     probed: list[Place] = field(default_factory=list)
     trouble: str = ""
@@ -53,6 +55,14 @@ class FakeBroker:
         return {
             place: RecordTime(at=self.times.get((place.topic, place.partition)), trouble="nobody may say")
             for place in places
+        }
+
+    def offsets_at(self, partitions: Collection[tuple[str, int]], at: datetime) -> Mapping[tuple[str, int], TimeOffset]:
+        return {
+            place: TimeOffset(offset=None, trouble=self.trouble)
+            if self.trouble
+            else TimeOffset(offset=self.offsets.get((*place, at)))
+            for place in partitions
         }
 
     def moves(self, topic: str, number: int, *, latest: int) -> None:

@@ -73,6 +73,16 @@ class Cluster:
         finally:
             os.kill(self._broker.pid, signal.SIGCONT)
 
+    @contextmanager
+    def killed(self) -> Iterator[None]:
+        """The broker is gone at once, as by a crash; afterwards it starts again with the same data."""
+        assert self._broker is not None
+        self._broker.kill()
+        try:
+            yield
+        finally:
+            self._broker.start_again()
+
     @staticmethod
     def eventually(act: Callable[[], object]) -> None:
         """A new topic has its leaders a moment later."""

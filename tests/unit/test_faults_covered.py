@@ -26,8 +26,8 @@ CHECKPOINTS = {
     *("B59", "B62", "B63", "B81", "B82", "B83"),
 }
 """Logs, sinks and input, state, and what of the rest concerns a checkpoint."""
-SOURCES = {"B32", "B33", "B34", "B36", "B38", "B40", "B42", "B43", "B44", "B59", "B61"}
-"""B37, a crash loop of availableNow, waits for streams that run on a schedule."""
+SOURCES = {"B32", "B33", "B34", "B36", "B37", "B38", "B40", "B42", "B43", "B44", "B59", "B61"}
+"""Kafka, Event Hubs and Delta as sources."""
 CITATION = re.compile(r"\w[\w.-]*/[\w.-]+#\d+|SPARK-\d+|\b(?:[a-z]+\.)+(?:com|net) \S+")
 """An issue, a pull request, or a page that has neither number: its site, and by what it is found there."""
 

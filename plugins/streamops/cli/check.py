@@ -4,13 +4,13 @@ import json
 import os
 import sys
 from datetime import timedelta
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from streamops.cli.check_kafka import Bootstrap, asked_kafka
+from streamops.cli.check_answer import Answer
+from streamops.cli.check_kafka import AvailableNow, Bootstrap, asked_kafka
 from streamops.cli.check_sink import (
     Applications,
     DeltaPath,
@@ -36,18 +36,6 @@ from streamops.supervisor.checks.checkup import check as check_checkpoint
 from streamops.supervisor.checks.kafka_look import EXPLANATIONS
 
 EXIT_CODES = {Verdict.OK: 0, Verdict.WARNING: 3, Verdict.UNKNOWN: 4, Verdict.CRITICAL: 4}
-
-
-class Answer(StrEnum):
-    """What the checkpoint does not tell, and whoever asks may."""
-
-    YES = "yes"
-    NO = "no"
-    AUTO = "auto"
-    """Not known: judged by what is there."""
-
-
-_ANSWERS = {Answer.YES: True, Answer.NO: False, Answer.AUTO: None}
 
 
 SinkIdempotent = Annotated[
@@ -109,6 +97,7 @@ def check(
     applications: Applications = None,
     delta: DeltaPath = "",
     kafka: Bootstrap = "",
+    available_now: AvailableNow = Answer.AUTO,
     explain: RuleToExplain = "",
     as_json: AsJson = False,
 ) -> None:
@@ -128,8 +117,8 @@ def check(
         storage_for(address),
         address,
         engine=engine_of(spark_version),
-        is_sink_idempotent=_ANSWERS[sink_idempotent],
-        tracks_progress_async=_ANSWERS[async_progress],
+        is_sink_idempotent=sink_idempotent.known,
+        tracks_progress_async=async_progress.known,
         confs=tuple(_conf(text) for text in confs or ()),
         watch=Watch(now=SystemClock().now()),
         source_input=_source_input(source_input, max_file_age or MAX_FILE_AGE),
@@ -137,7 +126,7 @@ def check(
         source_table=source_table(delta),
     )
     refuse_without_library(checkup.sink)
-    checkup = asked_kafka(checkup, kafka, session_of(context).wiring)
+    checkup = asked_kafka(checkup, kafka, session_of(context).wiring, is_available_now=available_now.known)
     _show(checkup, as_json=as_json)
     raise typer.Exit(EXIT_CODES[checkup.verdict])
 

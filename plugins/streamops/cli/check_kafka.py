@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from streamops.cli.check_answer import Answer
 from streamops.cli.wiring import Wiring
 from streamops.kafka.access import access_of
 from streamops.supervisor.checks.checkup import Checkup
@@ -20,8 +21,15 @@ Bootstrap = Annotated[
 ]
 
 
-def asked_kafka(checkup: Checkup, bootstrap: str, wiring: Wiring) -> Checkup:
+AvailableNow = Annotated[
+    Answer,
+    typer.Option("--available-now", help="Whether the next start has the trigger availableNow; auto: not known."),
+]
+
+
+def asked_kafka(checkup: Checkup, bootstrap: str, wiring: Wiring, *, is_available_now: bool | None = None) -> Checkup:
     """The checkup with what Kafka adds, where servers are named. SettingsError where they can't be asked at all."""
     if not bootstrap:
         return checkup
-    return with_kafka(checkup, wiring.broker(access_of(bootstrap), wiring.clock), clock=wiring.clock)
+    broker = wiring.broker(access_of(bootstrap), wiring.clock)
+    return with_kafka(checkup, broker, clock=wiring.clock, is_available_now=is_available_now)

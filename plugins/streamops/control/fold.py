@@ -111,8 +111,11 @@ def _driver_ended(state: LogState, body: DriverEnded, note: Note) -> LogState | 
     )
     is_older = state.newest is None or state.newest.number != body.epoch
     was_never = body.outcome in _NEVER_RAN and epoch.submission is None
+    # The end of a run has asked its last driver to go, and for no other one.
+    is_last_of_run = not is_older and epoch.claim.mode is ClaimMode.CATCHUP and state.maintenance is None
     return replace(
         counted,
+        replacement=None if is_last_of_run else counted.replacement,
         position=_never_back(state.position, body.position),
         carried_acceptance=state.carried_acceptance and (is_older or was_never),
     )
@@ -210,7 +213,12 @@ def _parked(state: LogState, body: Parked, note: Note) -> LogState | None:
 
 def _released(state: LogState, body: Released, note: Note) -> LogState | None:
     released = replace(state, parked=None, failures=(), unasked_ends=())
-    return replace(released, accepts_unsafe=body.accepts_unsafe, carried_acceptance=False)
+    return replace(
+        released,
+        accepts_unsafe=body.accepts_unsafe,
+        carried_acceptance=False,
+        topics=topics_after(state.topics, body),
+    )
 
 
 def _verdict_changed(state: LogState, body: VerdictChanged, note: Note) -> LogState | None:

@@ -2,7 +2,7 @@
 
 import re
 
-from streamops.storage import join
+from streamops.storage import join, parent
 
 RECORD_NAME = re.compile(r"^(\d{20})\.json$")
 """`00000000000000000017.json`"""
@@ -43,3 +43,23 @@ def driver_folder(control: str, epoch: int, instance: str) -> str:
 def companion_checkpoint(checkpoint: str, number: int) -> str:
     """The checkpoint of a further query in the same driver; beside the stream's own and covered by its claim."""
     return f"{checkpoint}.companion-{number}"
+
+
+def backfills_folder(checkpoint: str) -> str:
+    """Where the backfills of a stream have a folder each: a sibling of the checkpoint as well."""
+    return f"{checkpoint}.backfills"
+
+
+def backfill_folder(checkpoint: str, backfill: str) -> str:
+    """The folder of one backfill of the stream with that checkpoint."""
+    return join(backfills_folder(checkpoint), backfill)
+
+
+def backfill_checkpoint(checkpoint: str, backfill: str) -> str:
+    """The checkpoint of one backfill; its control folder and its companions' checkpoints lie beside it, as always."""
+    return join(backfill_folder(checkpoint, backfill), "checkpoint")
+
+
+def backfill_plan_address(own_checkpoint: str) -> str:
+    """The plan of the backfill that has this checkpoint of its own."""
+    return join(parent(own_checkpoint), "plan.json")

@@ -1,6 +1,6 @@
 """Which topics a query reads, by their ids: what the control log remembers of them. Pure."""
 
-from streamops.control.records import Adopted, Body, Claimed, TopicSeen
+from streamops.control.records import Adopted, Body, Claimed, Released, TopicSeen
 
 Topics = tuple[TopicSeen, ...]
 """In order of their names, each once."""
@@ -9,12 +9,20 @@ Topics = tuple[TopicSeen, ...]
 def topics_after(known: Topics, body: Body) -> Topics:
     """What is known once this record is there.
 
-    A claim adds what its start found and keeps the rest, for the cluster may not have answered. Where a person accepted what
-    is there, with a start or with an adoption, the topics from before count no longer: they may be the ones that were lost.
+    A claim adds what its start found and keeps the rest, for the cluster may not have answered. What was known before a
+    person accepted what is there counts no longer: it may be of the topics that were lost.
     """
-    if isinstance(body, Adopted):
+    if accepts_what_is_there(body):
         return ()
     if not isinstance(body, Claimed):
         return known
-    newest = {one.topic: one for one in (*(() if body.accepts_unsafe else known), *body.topics)}
+    newest = {one.topic: one for one in (*known, *body.topics)}
     return tuple(newest[topic] for topic in sorted(newest))
+
+
+def accepts_what_is_there(body: Body) -> bool:
+    """Whether a person says that the topics that are there now are the query's own.
+
+    A plain release says that the stream may run again, not that another topic is the right one.
+    """
+    return isinstance(body, Adopted) or (isinstance(body, Released) and body.accepts_unsafe)

@@ -90,6 +90,11 @@ def jumps(samples: Sequence[EndSample]) -> list[int]:
     return [later.earliest - sooner.earliest for sooner, later in pairwise(samples) if later.earliest > sooner.earliest]
 
 
+def kept_after_deletions(samples: Sequence[EndSample]) -> list[int]:
+    """How many offsets were left right after each deletion."""
+    return [later.latest - later.earliest for sooner, later in pairwise(samples) if later.earliest > sooner.earliest]
+
+
 def _by_time(waiting: Waiting, retention: TopicRetention, now: datetime) -> Forecast | None:
     """The segment goes when its last record is old enough; the record itself is at most as young as that one."""
     if retention.time is None:
@@ -116,7 +121,7 @@ def _by_size(waiting: Waiting, retention: TopicRetention, now: datetime) -> Fore
     """A segment goes when so much is written behind it that the partition keeps what it always kept without it."""
     if retention.size is None:
         return None
-    kept, end = _kept_after_deletions(waiting.samples), _segment_end(waiting)
+    kept, end = kept_after_deletions(waiting.samples), _segment_end(waiting)
     if not kept or end is None:
         return Forecast(basis=Basis.UNKNOWN, reason="the partition was not yet seen to delete by size")
     behind = waiting.latest - waiting.start
@@ -177,8 +182,3 @@ def _last_of_segment(waiting: Waiting, retention: TopicRetention, now: datetime)
     if growth is None:
         return written_at(waiting.samples, waiting.latest - 1)
     return now + min(growth, retention.segment_time)
-
-
-def _kept_after_deletions(samples: Sequence[EndSample]) -> list[int]:
-    """How many offsets were left right after each deletion."""
-    return [later.latest - later.earliest for sooner, later in pairwise(samples) if later.earliest > sooner.earliest]

@@ -67,6 +67,19 @@ def start_effect(coverages: Iterable[Coverage], *, fails_on_data_loss: bool) -> 
     return StartEffect(effect=Effect.READS_ALL)
 
 
+def changed_since_planned(coverage: Coverage) -> list[PartitionCoverage]:
+    """Partitions that a batch in flight has and its topics have not, or the other way round; none without such a batch."""
+    if coverage.pending_batch is None:
+        return []
+    gone = (Standing.GONE, Standing.UNSUBSCRIBED)
+    return [one for one in coverage.partitions if one.standing in gone or one.start is None]
+
+
+def beyond_the_end(coverage: Coverage) -> list[PartitionCoverage]:
+    """Partitions that end before a batch in flight does; none without such a batch."""
+    return [one for one in coverage.partitions if one.standing is Standing.RESET and one.end is not None]
+
+
 def told(partitions: list[PartitionCoverage], *, most: int = _SHOWN) -> str:
     """Why each of them is as it is, in words; those beyond `most` are counted."""
     each = [f"{one.topic}-{one.partition}: {one.reason}" for one in partitions[:most]]

@@ -26,6 +26,15 @@ class RecordTime:
     trouble: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeOffset:
+    """The first offset of a partition whose record is as young as a moment."""
+
+    offset: int | None
+    """None where no record is so young, or nobody may say."""
+    trouble: str = ""
+
+
 class Broker(Protocol):
     """Answers within bounded time, whatever the cluster does."""
 
@@ -35,4 +44,11 @@ class Broker(Protocol):
 
     def record_times(self, places: Collection[Place]) -> Mapping[Place, RecordTime]:
         """The stamps of the records there. Reads records, so it is for the few places where it matters. Never raises."""
+        ...
+
+    def offsets_at(self, partitions: Collection[tuple[str, int]], at: datetime) -> Mapping[tuple[str, int], TimeOffset]:
+        """The first offset of each partition, by topic and number, whose record is as young as that. Never raises.
+
+        Everything before it is older, whatever the order of the stamps: the cluster goes by the highest stamp so far.
+        """
         ...

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from streamops.clock import Clock
 from streamops.errors import SettingsError
 from streamops.kafka.access import KafkaAccess
-from streamops.kafka.broker import Place, RecordTime
+from streamops.kafka.broker import Place, RecordTime, TimeOffset
 from streamops.kafka.facts import BrokerFacts, PartitionFacts, TopicFacts
 from streamops.kafka.record_probe import probe_record_times
 from streamops.kafka.secrets import without_secrets
@@ -33,6 +33,7 @@ _GRACE = timedelta(seconds=1)
 """Between the client's own limit and giving up on its answer."""
 
 _STATISTICS_MS = 200
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Ends = dict[tuple[str, int], "int | str"]
 """By partition: the offset, or why there is none."""
@@ -76,6 +77,14 @@ class ConfluentBroker:
     def record_times(self, places: Collection[Place]) -> Mapping[Place, RecordTime]:
         """See Broker."""
         return probe_record_times(self._access, places, clock=self._clock, limit=self._limit)
+
+    def offsets_at(self, partitions: Collection[tuple[str, int]], at: datetime) -> Mapping[tuple[str, int], TimeOffset]:
+        """See Broker. One request a leader."""
+        from confluent_kafka.admin import OffsetSpec
+
+        spec = OffsetSpec.for_timestamp((at - _EPOCH) // timedelta(milliseconds=1))
+        found = self._answered(self._ask_ends(sorted(set(partitions)), spec), spec)
+        return {place: _time_offset(answer) for place, answer in found.items()}
 
     def _described(self, names: list[str]) -> list[TopicFacts]:
         from confluent_kafka import TopicCollection
@@ -176,6 +185,13 @@ class ConfluentBroker:
     def _told(self, error: Any) -> str:
         """`TOPIC_AUTHORIZATION_FAILED: …`, without secrets."""
         return without_secrets(f"{error.name()}: {error.str()}", self._access.properties)
+
+
+def _time_offset(answer: "int | str") -> TimeOffset:
+    """-1 stands for no such record (ListOffsetsResponse.UNKNOWN_OFFSET, Kafka 4.3)."""
+    if isinstance(answer, str):
+        return TimeOffset(offset=None, trouble=answer)
+    return TimeOffset(offset=answer if answer >= 0 else None)
 
 
 def _admin_client(access: KafkaAccess, on_statistics: Callable[[str], None] | None) -> "AdminClient":

@@ -3,10 +3,14 @@
 Measured on 3.5.9, 4.0.5, 4.1.4, 4.2.1 and 4.3.0; 4.2.0 is held against the predictions by `make conformance`.
 """
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from streamops.errors import SettingsError
+
+_RELEASE = re.compile(r"\d+\.\d+\.(\d{1,4})", re.ASCII)
+"""Whole, so that a vendor's build (`3.5.5-amzn-1`) has no patch release: what was carried over into it nobody knows."""
 
 
 class WithoutMetadata(StrEnum):
@@ -46,6 +50,23 @@ class Engine:
     """Text of the error where a file of the state is missing."""
     broken_state_error: str
     """Text of the error where a file of the state can't be read; empty where it depends on the damage."""
+    first_finishing: int = 0
+    """The first patch release whose availableNow finishes a batch in flight after partitions of a Kafka topic have changed:
+    SPARK-53560, of September 2025, which 3.5.6 and 4.0.1 lack and 3.5.7, 4.0.2 and 4.1.0 have (KafkaMicroBatchStream of each)."""
+    patch: int | None = None
+    """The patch release; None where it is not known, or the build is a vendor's."""
+
+    @property
+    def release(self) -> str:
+        """`4.0.1`, or `4.0` where its patch release is not known."""
+        return self.version if self.patch is None else f"{self.version}.{self.patch}"
+
+    @property
+    def finishes_changed_batch(self) -> bool | None:
+        """Whether it has the fix of SPARK-53560; None where that hangs on the patch release, which is not known."""
+        if self.first_finishing == 0:
+            return True
+        return None if self.patch is None else self.patch >= self.first_finishing
 
 
 _GONE_3 = "CONCURRENT_STREAM_LOG_UPDATE"
@@ -65,6 +86,7 @@ ENGINES = {
             reads_source_as_name=False,
             missing_state_error="does not exist",
             broken_state_error="",
+            first_finishing=7,
         ),
         Engine(
             version="4.0",
@@ -77,6 +99,7 @@ ENGINES = {
             reads_source_as_name=False,
             missing_state_error="CANNOT_LOAD_STATE_STORE",
             broken_state_error="CANNOT_LOAD_STATE_STORE",
+            first_finishing=2,
         ),
         Engine(
             version="4.1",
@@ -124,7 +147,17 @@ PINNED = ENGINES["4.2"]
 def engine_of(version: str) -> Engine:
     """The engine of a version such as `4.2` or `4.2.0`. SettingsError for one whose starts nobody has measured."""
     minor = ".".join(version.split(".")[:2])
-    try:
-        return ENGINES[minor]
-    except KeyError:
-        raise SettingsError(f"Spark {version}: known are {', '.join(ENGINES)}") from None
+    if minor not in ENGINES:
+        raise SettingsError(f"Spark {version}: known are {', '.join(ENGINES)}")
+    release = _RELEASE.fullmatch(version)
+    return replace(ENGINES[minor], patch=int(release[1]) if release else None)
+
+
+def engine_after(fingerprint: str) -> Engine:
+    """The engine of the next start where only the fingerprint of the newest batch is known, see `CheckpointFacts`.
+
+    It is PINNED, unless an older Spark wrote that batch: then it is taken for that one, of which patch release nobody knows.
+    """
+    versions = list(ENGINES)
+    is_older = fingerprint in ENGINES and versions.index(fingerprint) < versions.index(PINNED.version)
+    return ENGINES[fingerprint] if is_older else PINNED

@@ -32,6 +32,9 @@ class SinkGuarantee(StrEnum):
     """What the sink makes of a batch that it gets twice."""
 
     IDEMPOTENT = "idempotent"
+    """It recognises the batch by its number, as Delta's own sink does."""
+    IDEMPOTENT_BY_KEY = "idempotent-by-key"
+    """It recognises each row by its key, as a MERGE does: the same rows may come in other batches, too."""
     AT_LEAST_ONCE = "at-least-once"
     EXACTLY_ONCE_OR_NOTHING = "exactly-once-or-nothing"
     """A repeated batch would be wrong, and the sink can't recognise it."""

@@ -18,11 +18,12 @@ from streamops.launch import DriverStatus, Launcher
 from streamops.progress import ProgressHistory, read_progress
 from streamops.restart import Remedy
 from streamops.sink import SinkView
-from streamops.spec import StreamSpec
+from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage import Storage, join
 from streamops.supervisor.checkpoints import inspect_checkpoints, position_of, read_checkpoints
 from streamops.supervisor.checks.sink_look import declared_sink, look_around
 from streamops.supervisor.lags.source_coverage import BrokerFor, SourceCoverage
+from streamops.supervisor.next_trigger import next_trigger
 from streamops.supervisor.probes import NetworkProber, Prober, Reachability
 from streamops.supervisor.stillness import Stillness
 
@@ -77,6 +78,8 @@ class Observation:
     """What the declared table has of the stream's own query, read with `in_depth`; None where no table is found."""
     fails_on_data_loss: bool = True
     """Whether the source is declared to fail where records are lost."""
+    trigger: TriggerKind = TriggerKind.PROCESSING_TIME
+    """Of the next driver."""
     registry_conflicts: tuple[str, ...] = ()
     unchanged_for: timedelta = timedelta(0)
     """How long the log has not grown under this observer's eyes."""
@@ -134,14 +137,16 @@ class Observer:
         """The facts around a state of the log. Raises StorageError, LaunchError, ControlLogError."""
         instances = driver_instances(self._storage, self._control)
         epochs = tuple(self._epoch(epoch, instances) for epoch in state.open_epochs)
+        now = self._clock.now()
         seen = Observation(
-            now=self._clock.now(),
+            now=now,
             state=state,
             epochs=epochs,
             checkpoint=None,
             unchanged_for=self.stillness.of("log", f"{state.next_number} {state.last_nonce}"),
             epochs_ahead=self._epochs_ahead(state, instances),
             fails_on_data_loss=self._spec.source.fails_on_data_loss,
+            trigger=next_trigger(state, self._spec, now=now),
             host=self._host,
             wish_watched=self._wish_watched(state),
         )

@@ -8,9 +8,11 @@ from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.control.records import Position
 from streamops.coverage import Coverage
 from streamops.restart import RestartPlan, Safety, plan_restart
+from streamops.restart.engines import engine_after
 from streamops.restart.plan import plan_in_depth
 from streamops.restart.sink_effect import with_sink
-from streamops.supervisor.lags.covered_plan import with_coverage
+from streamops.spec import TriggerKind
+from streamops.supervisor.lags.covered_plan import with_coverage, with_retry
 from streamops.supervisor.observe import Observation
 
 
@@ -38,9 +40,12 @@ def plans_of(observation: Observation) -> tuple[CheckpointPlan, ...]:
         (known, *(known.companions if known else ())),
         observation.coverages,
     )
-    fails = observation.fails_on_data_loss
     own, *others = (
-        _covered(_plan(facts, snapshot, position), coverage, fails_on_data_loss=fails)
+        CheckpointPlan(
+            checkpoint=facts.address, plan=_covered(_plan(facts, snapshot, position), facts, coverage, observation)
+        )
+        if facts
+        else CheckpointPlan(checkpoint="", plan=_COMPANION_GONE)
         for facts, snapshot, position, coverage in each
     )
     if observation.sink:
@@ -53,20 +58,22 @@ def worst_plan(observation: Observation) -> RestartPlan:
     return max((one.plan for one in plans_of(observation)), key=lambda plan: _SEVERITY.index(plan.safety))
 
 
-def _plan(facts: CheckpointFacts | None, snapshot: CheckpointSnapshot | None, known: Position | None) -> CheckpointPlan:
-    if facts is None:
-        gone = RestartPlan(safety=Safety.UNSAFE, summary="the checkpoint of a companion query is gone: restore it")
-        return CheckpointPlan(checkpoint="", plan=gone)
-    plan = plan_in_depth(snapshot, known=known) if snapshot else plan_restart(facts, known=known)
-    return CheckpointPlan(checkpoint=facts.address, plan=plan)
+def _plan(facts: CheckpointFacts, snapshot: CheckpointSnapshot | None, known: Position | None) -> RestartPlan:
+    return plan_in_depth(snapshot, known=known) if snapshot else plan_restart(facts, known=known)
 
 
-def _covered(one: CheckpointPlan, coverage: Coverage | None, *, fails_on_data_loss: bool) -> CheckpointPlan:
+def _covered(
+    plan: RestartPlan, facts: CheckpointFacts, coverage: Coverage | None, observation: Observation
+) -> RestartPlan:
     if coverage is None:
-        return one
-    return replace(one, plan=with_coverage(one.plan, coverage, fails_on_data_loss=fails_on_data_loss))
+        return plan
+    is_available_now = observation.trigger is TriggerKind.AVAILABLE_NOW
+    engine = engine_after(facts.spark_fingerprint)
+    plan = with_retry(plan, coverage, is_available_now=is_available_now, engine=engine)
+    return with_coverage(plan, coverage, fails_on_data_loss=observation.fails_on_data_loss)
 
 
+_COMPANION_GONE = RestartPlan(safety=Safety.UNSAFE, summary="the checkpoint of a companion query is gone: restore it")
 _SEVERITY = (
     Safety.SAFE,
     Safety.SAFE_IF_IDEMPOTENT,

@@ -88,3 +88,57 @@ def test_each_rule_can_be_explained(terminal: Terminal, rule: str) -> None:
 
     assert answer.code == 0
     assert answer.out.startswith(f"{rule}: ")
+
+
+@pytest.fixture
+def in_flight(terminal: Terminal, checkpoint: str) -> str:
+    """Batch 1 broke off, and then the topic got a second partition."""
+    terminal.storage.delete(join(checkpoint, "commits", "1"))
+    terminal.broker.has("orders", (0, 450), (0, 7))
+    return checkpoint
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "severity", "safety"),
+    [
+        pytest.param(["--spark-version", "4.0.1", "--available-now", "yes"], 4, "critical", "futile", id="each time"),
+        pytest.param(
+            ["--spark-version", "4.0.1"],
+            3,
+            "warning",
+            "safe-if-idempotent",
+            id="if that is the trigger, which nobody said",
+        ),
+        pytest.param(
+            ["--spark-version", "4.0", "--available-now", "yes"],
+            3,
+            "warning",
+            "safe-if-idempotent",
+            id="if that is the patch release, which nobody said",
+        ),
+    ],
+)
+def test_partitions_that_a_batch_in_flight_was_not_planned_for(
+    terminal: Terminal, in_flight: str, options: list[str], code: int, severity: str, safety: str
+) -> None:
+    answer = check(terminal, in_flight, *options, "--sink-idempotent", "yes", "--json")
+
+    (finding,) = [one for one in answer.document["findings"] if one["rule"] == "changed-kafka-partitions"]
+    assert (answer.code, answer.document["restart"]["safety"]) == (code, safety)
+    assert (finding["severity"], finding["file"]) == (severity, "offsets/1")
+    assert finding["evidence"] == "orders-1: no batch has read it yet: the next start begins it at 0"
+    assert "finish that batch with another trigger" in finding["repair"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(["--available-now", "yes"], id="the pinned Spark goes on"),
+        pytest.param(["--spark-version", "4.0.1", "--available-now", "no"], id="other triggers do, too"),
+    ],
+)
+def test_otherwise_they_are_nothing_to_it(terminal: Terminal, in_flight: str, options: list[str]) -> None:
+    answer = check(terminal, in_flight, *options, "--sink-idempotent", "yes", "--json")
+
+    assert "changed-kafka-partitions" not in [finding["rule"] for finding in answer.document["findings"]]
+    assert answer.document["restart"]["safety"] == "safe-if-idempotent"

@@ -231,3 +231,32 @@ def test_a_topic_that_keeps_its_records_too_short_for_the_outage_is_a_warning(
 
     assert answer.code == code
     assert ("need retention.ms 261000000" in answer.out) == (code == 3)
+
+
+def test_a_limit_of_size_that_was_seen_to_last_too_short_for_the_outage_is_a_warning(seen: Terminal) -> None:
+    """A hundred offsets a minute are written and as many deleted, the query keeps pace: 5 000 are kept."""
+    by_size = replace(A_WEEK, time=None, size=1_000_000, segment_size=100_000)
+    seen.project.load(streams={"orders": a_declared_stream(source={"kafka": {"tolerated_outage": "2h"}})})
+    stands_at(seen, 200_000)
+    seen.broker.has("orders", (195_000, 200_000), retention=by_size)
+    past = CoveragePast(query_id=QUERY_ID)
+    for age in range(120, 0, -5):
+        at, latest = START - age * MINUTE, 200_000 - 100 * age
+        one = PartitionCoverage(
+            topic="orders",
+            partition=0,
+            standing=Standing.COVERED,
+            start=latest,
+            earliest=latest - 5_000,
+            latest=latest,
+        )
+        past = past.with_look({seen.spec().checkpoint: Coverage(at=at, partitions=(one,))}, {}, at=at)
+    write_past(seen.storage, seen.spec().checkpoint, past)
+
+    answer = seen.run("lag", "orders")
+
+    assert answer.code == 3
+    assert (
+        "partition 0 was seen to delete records 55 min after they were written (retention.bytes 1000000)" in answer.out
+    )
+    assert "need retention.bytes 3300000 or so" in answer.out

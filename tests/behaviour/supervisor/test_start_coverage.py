@@ -272,6 +272,7 @@ def test_an_accepted_start_puts_the_new_topic_on_record_and_the_next_one_is_quie
     made_anew(dead, (0, 900), topic_id="id-2")
     assert "its id was id-1, now it is id-2" in dead.settle().reason
     dead.run("release", "orders", "--accept-unsafe", "--reason", "the old one was empty", "--yes")
+    assert "created anew" not in dead.run("lag", "orders").out
 
     dead.settle()
 

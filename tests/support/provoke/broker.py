@@ -15,13 +15,14 @@ START_SECONDS = 60
 
 
 class Broker:
-    """One KRaft broker of `.jars/broker`; `security` is added to its settings."""
+    """One KRaft broker of `.jars/broker`; `settings` and `security` are added to those of the sandbox."""
 
-    def __init__(self, folder: Path, *, security: str = "", module: str = "") -> None:
+    def __init__(self, folder: Path, *, settings: str = "", security: str = "", module: str = "") -> None:
         self._folder = folder
         self._port, self._controller, self._secured = _three_ports()
         self._process: subprocess.Popen[bytes] | None = None
         text = server_properties(port=self._port, controller_port=self._controller, data=folder / "data")
+        text += settings
         if security:
             text = "".join(line + "\n" for line in text.splitlines() if not line.startswith(_REPLACED))
             text += security.format(plain=self._port, port=self._secured, controller=self._controller, module=module)
@@ -46,18 +47,37 @@ class Broker:
             self._process.terminate()
             self._process.wait(30)
 
+    def kill(self) -> None:
+        """It is gone at once, as by a crash; its data stays."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait(30)
+
+    def start_again(self) -> None:
+        """After a kill: the same broker with the same data at the same address."""
+        self._launch()
+
     def _start(self) -> None:
         self._folder.mkdir(parents=True)
-        properties = self._folder / "server.properties"
-        properties.write_text(self._text)
-        log4j = self._folder / "log4j2.properties"
-        log4j.write_text(LOG4J_PROPERTIES)
-        java = ["java", "-cp", f"{PROJECT}/.jars/broker/*", "-Xmx512m", f"-Dlog4j2.configurationFile={log4j}"]
+        self._properties.write_text(self._text)
+        (self._folder / "log4j2.properties").write_text(LOG4J_PROPERTIES)
         cluster = base64.urlsafe_b64encode(os.urandom(16)).rstrip(b"=").decode()
-        tool = [*java, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "--config", str(properties)]
-        subprocess.run(tool, check=True, capture_output=True)
-        with (self._folder / "log").open("wb") as log:
-            self._process = subprocess.Popen([*java, "kafka.Kafka", str(properties)], stdout=log, stderr=log)
+        tool = ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "--config", str(self._properties)]
+        subprocess.run([*self._java(), *tool], check=True, capture_output=True)
+        self._launch()
+
+    @property
+    def _properties(self) -> Path:
+        return self._folder / "server.properties"
+
+    def _java(self) -> list[str]:
+        log4j = self._folder / "log4j2.properties"
+        return ["java", "-cp", f"{PROJECT}/.jars/broker/*", "-Xmx512m", f"-Dlog4j2.configurationFile={log4j}"]
+
+    def _launch(self) -> None:
+        command = [*self._java(), "kafka.Kafka", str(self._properties)]
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log)
         deadline = time.monotonic() + START_SECONDS
         while not _answers(self._port):
             if time.monotonic() > deadline or self._process.poll() is not None:

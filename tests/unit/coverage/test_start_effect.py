@@ -1,13 +1,14 @@
 """What a start makes of lost records, with the texts of real Spark 4.2 (tests/data/exceptions/recorded/kafka.json)."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from streamops.coverage import Coverage, OffsetRange, PartitionCoverage, Standing
-from streamops.coverage.start_effect import Effect, StartEffect, start_effect
+from streamops.coverage.start_effect import Effect, StartEffect, changed_since_planned, start_effect
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RECORDED = Path(__file__).parents[2] / "data" / "exceptions" / "recorded" / "kafka.json"
@@ -100,3 +101,31 @@ def test_many_partitions_are_counted():
     found = effect(*[one(Standing.LOST, partition=number) for number in range(5)])
 
     assert found.summary == "orders-0: why; orders-1: why; orders-2: why; and 2 partitions more"
+
+
+CHANGED = one(Standing.NEW, partition=1, start=None)
+
+
+def since_planned(*partitions, pending=4):
+    return changed_since_planned(Coverage(at=NOW, partitions=partitions, pending_batch=pending))
+
+
+@pytest.mark.parametrize(
+    ("partition", "is_changed"),
+    [
+        pytest.param(CHANGED, True, id="a new partition"),
+        pytest.param(replace(CHANGED, standing=Standing.PARTLY_LOST), True, id="a new one that is cut"),
+        pytest.param(replace(CHANGED, standing=Standing.UNKNOWN), True, id="a new one that does not answer"),
+        pytest.param(one(Standing.GONE), True, id="a partition is gone"),
+        pytest.param(one(Standing.UNSUBSCRIBED), True, id="its topic is no longer read"),
+        pytest.param(one(Standing.LOST), False, id="records are lost"),
+        pytest.param(one(Standing.COVERED), False, id="all is there"),
+        pytest.param(one(Standing.UNKNOWN, suspected=Standing.GONE), False, id="gone at the first look only"),
+    ],
+)
+def test_partitions_that_a_batch_in_flight_was_not_planned_for(partition, is_changed):
+    assert since_planned(COVERED, partition) == ([partition] if is_changed else [])
+
+
+def test_without_a_batch_in_flight_the_next_is_planned_for_what_is_there():
+    assert since_planned(COVERED, CHANGED, one(Standing.GONE), pending=None) == []

@@ -129,10 +129,11 @@ def test_the_error_that_spark_would_show_is_named(facts, error):
     ("guarantee", "accepted"),
     [
         (SinkGuarantee.IDEMPOTENT, {SAFE, IF_IDEMPOTENT}),
+        (SinkGuarantee.IDEMPOTENT_BY_KEY, {SAFE, IF_IDEMPOTENT}),
         (SinkGuarantee.AT_LEAST_ONCE, {SAFE, IF_IDEMPOTENT}),
         (SinkGuarantee.EXACTLY_ONCE_OR_NOTHING, {SAFE}),
     ],
-    ids=["idempotent", "at-least-once", "exactly-once"],
+    ids=["idempotent", "idempotent by key", "at-least-once", "exactly-once"],
 )
 def test_what_a_sink_accepts_without_a_person(guarantee, accepted):
     assert {safety for safety in Safety if guarantee.accepts(safety)} == accepted

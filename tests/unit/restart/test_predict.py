@@ -6,7 +6,7 @@ from streamops.checkpoint import read_checkpoint
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.errors import SettingsError
 from streamops.restart import Safety
-from streamops.restart.engines import engine_of
+from streamops.restart.engines import engine_after, engine_of
 from streamops.restart.plan import plan_in_depth
 from streamops.restart.predict import predict_start
 from streamops.restart.predict_depth import predict_in_depth
@@ -166,6 +166,36 @@ def test_batches_that_lost_their_commits_and_will_not_run_are_named():
 @pytest.mark.parametrize("version", ["4.2", "4.2.0", "4.2.1"])
 def test_a_version_is_found_with_or_without_its_patch(version):
     assert engine_of(version).version == "4.2"
+
+
+@pytest.mark.parametrize(
+    ("version", "finishes"),
+    [
+        ("3.5.6", False),
+        ("3.5.7", True),
+        ("4.0.0", False),
+        ("4.0.1", False),
+        ("4.0.2", True),
+        ("4.1.0", True),
+        ("4.2", True),
+        ("4.3.0", True),
+        pytest.param("3.5", None, id="the patch release is not known"),
+        pytest.param("4.0", None, id="nor this one"),
+        pytest.param("3.5.5-amzn-1", None, id="a vendor may have carried the fix over"),
+        pytest.param("3.5.6.1", None, id="nobody knows what that is"),
+    ],
+)
+def test_which_spark_finishes_a_batch_whose_topic_has_changed(version, finishes):
+    """SPARK-53560, by KafkaMicroBatchStream of each release."""
+    assert engine_of(version).finishes_changed_batch is finishes
+
+
+@pytest.mark.parametrize(
+    ("fingerprint", "version"),
+    [("3.5", "3.5"), ("4.0", "4.0"), ("4.2", "4.2"), ("4.3", "4.2"), pytest.param("", "4.2", id="nothing tells")],
+)
+def test_only_an_older_spark_is_taken_from_the_files(fingerprint, version):
+    assert engine_after(fingerprint).version == version
 
 
 @pytest.mark.parametrize("version", ["2.4", "5.0", "", "four"])

@@ -231,8 +231,8 @@ def test_a_control_log_that_cannot_be_read_forgets_nothing(storage, caplog):
 # Topics that the log knows
 
 
-def a_start(epoch, topic_id, *, accepts_unsafe=False):
-    return replace(a_claim(epoch), topics=(TopicSeen(topic="orders", id=topic_id),), accepts_unsafe=accepts_unsafe)
+def a_start(epoch, topic_id):
+    return replace(a_claim(epoch), topics=(TopicSeen(topic="orders", id=topic_id),))
 
 
 def known_ids(storage):
@@ -268,7 +268,7 @@ def test_an_accepted_start_brings_the_topic_that_counts_from_then_on(storage):
     given_log(storage, a_start(2, "b"))
     known_ids(storage)
 
-    given_log(storage, a_start(2, "b"), Released(accepts_unsafe=True), a_start(3, "c", accepts_unsafe=True))
+    given_log(storage, a_start(2, "b"), Released(accepts_unsafe=True), a_start(3, "c"))
 
     assert known_ids(storage) == {"orders": "c"}
 
@@ -277,7 +277,7 @@ def test_an_accepted_start_that_could_not_ask_leaves_it_to_the_looks(storage):
     given_log(storage, a_start(2, "b"))
     known_ids(storage)
 
-    given_log(storage, a_start(2, "b"), Released(accepts_unsafe=True), replace(a_claim(3), accepts_unsafe=True))
+    given_log(storage, a_start(2, "b"), Released(accepts_unsafe=True), a_claim(3))
 
     assert known_ids(storage) == {"orders": "seen"}
 

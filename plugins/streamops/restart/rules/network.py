@@ -55,8 +55,13 @@ TRANSIENT = (
         id="available-now-partitions",
         failure_class=FailureClass.TRANSIENT,
         own_remedy=Remedy.RETRY_FEW,
-        words=("_PREFETCHED]", "_TRIGGER_AVAILABLENOW]"),
-        source="Kafka connector 4.2, SPARK-41387, SPARK-53560",
+        words=(
+            "_PREFETCHED]",
+            "_TRIGGER_AVAILABLENOW]",
+            "pre-fetched offset",
+            "during running query with Trigger.AvailableNow",
+        ),
+        source="Kafka connector 4.2, SPARK-41387, SPARK-53560; 4.0.1 says it without the error class",
     ),
     Rule(
         id="python-runner-start",

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from streamops.checkpoint.layout import OFFSETS
 from streamops.clock import Clock
 from streamops.coverage import Coverage, PartitionCoverage, Standing, cover
-from streamops.coverage.start_effect import told
+from streamops.coverage.start_effect import changed_since_planned, told
 from streamops.health.verdict import Finding, Severity, Verdict, worst_first, worst_of
 from streamops.kafka.broker import Broker
+from streamops.restart.engines import Engine
 from streamops.supervisor.checks.checkup import SEVERITIES, Checkup
-from streamops.supervisor.lags.covered_plan import with_coverage
+from streamops.supervisor.lags.covered_plan import FINISH_FIRST, old_engine, with_coverage, with_retry
 from streamops.supervisor.lags.kafka_needs import needs_of_snapshot
 from streamops.supervisor.lags.second_look import look_twice
 
@@ -19,6 +21,7 @@ EXPLANATIONS = {
     "lost-kafka-records": "Records that the next start reads are deleted in Kafka, as a whole or in part.",
     "kafka-topic-reset": "A partition ends before the offset that the query has reached: created anew, or put back.",
     "kafka-partitions-gone": "The checkpoint has partitions that Kafka does not have any more.",
+    "changed-kafka-partitions": "A batch in flight was planned for other partitions than its topics have now: SPARK-53560.",
     "unread-kafka": "Kafka did not say whether what the next start reads is still there.",
 }
 """By rule, one sentence each."""
@@ -44,8 +47,11 @@ _REPAIRS = {
 }
 
 
-def with_kafka(checkup: Checkup, broker: Broker, *, clock: Clock) -> Checkup:
-    """The checkup with what the broker adds. Says nothing where no Kafka source has planned a batch."""
+def with_kafka(checkup: Checkup, broker: Broker, *, clock: Clock, is_available_now: bool | None = None) -> Checkup:
+    """The checkup with what the broker adds. Says nothing where no Kafka source has planned a batch.
+
+    `is_available_now`: whether the next start has that trigger; None where nobody has said.
+    """
     sources = needs_of_snapshot(checkup.snapshot)
     topics = {need.topic for source in sources for need in source.partitions}
     if not topics:
@@ -53,8 +59,12 @@ def with_kafka(checkup: Checkup, broker: Broker, *, clock: Clock) -> Checkup:
     (coverage,) = look_twice(
         lambda before: [cover(sources, broker.scan(topics), before=before[0])], checkpoints=1, clock=clock
     )
-    restart = with_coverage(checkup.restart, coverage, fails_on_data_loss=True)
-    findings = worst_first((*checkup.findings, *_findings(coverage)))
+    restart = with_retry(checkup.restart, coverage, is_available_now=is_available_now is True, engine=checkup.engine)
+    restart = with_coverage(restart, coverage, fails_on_data_loss=True)
+    changed = (
+        () if is_available_now is False else _changed(coverage, checkup.engine, is_certain=is_available_now is True)
+    )
+    findings = worst_first((*checkup.findings, *_findings(coverage), *changed))
     verdict = Verdict.of(max(worst_of(findings), SEVERITIES[restart.safety]))
     return replace(checkup, restart=restart, findings=findings, verdict=verdict)
 
@@ -73,3 +83,20 @@ def _findings(coverage: Coverage) -> Iterator[Finding]:
             meaning=_MEANINGS[rule],
             repair=_REPAIRS[rule],
         )
+
+
+def _changed(coverage: Coverage, engine: Engine, *, is_certain: bool) -> Iterator[Finding]:
+    """`is_certain`: availableNow is what the next start has, and not what it may have."""
+    changed = changed_since_planned(coverage)
+    if not changed or engine.finishes_changed_batch:
+        return
+    fails = engine.finishes_changed_batch is False
+    with_it = f"availableNow of Spark {engine.release} fails on that each time" if fails else old_engine(engine)
+    yield Finding(
+        rule="changed-kafka-partitions",
+        severity=Severity.CRITICAL if fails and is_certain else Severity.WARNING,
+        file=f"{OFFSETS}/{coverage.pending_batch}",
+        evidence=told(changed, most=SHOWN),
+        meaning=f"{with_it}, whatever its message says of a transient error; other triggers go on",
+        repair=FINISH_FIRST,
+    )

@@ -17,9 +17,9 @@ from typing import Any
 
 from streamops.control.layout import control_folder
 from streamops.control.log import LogReader
-from streamops.control.records import Adopted, Body, Released, TopicSeen
+from streamops.control.records import TopicSeen
 from streamops.control.snapshot import load_state
-from streamops.control.topics import Topics, topics_after
+from streamops.control.topics import Topics, accepts_what_is_there, topics_after
 from streamops.coverage import Standing
 from streamops.coverage.past import Column, CoveragePast, LogMark, Oddity, Track
 from streamops.errors import ControlLogError, ObjectNotFoundError, ObjectTooLargeError
@@ -103,16 +103,11 @@ def _log_since(storage: ReadableStorage, checkpoint: str, past: CoveragePast) ->
     for record in new:
         topics = topics_after(topics, record.body)
     mark = _mark(new[-1].number + 1, new[-1].nonce, topics)
-    return mark, any(_accepts_what_is_there(record.body) for record in new)
+    return mark, any(accepts_what_is_there(record.body) for record in new)
 
 
 def _mark(records: int, nonce: str, topics: Topics) -> LogMark:
     return LogMark(records=records, nonce=nonce, topic_ids={one.topic: one.id for one in topics})
-
-
-def _accepts_what_is_there(body: Body) -> bool:
-    """A plain release says that the stream may run again, not that another topic is the right one."""
-    return isinstance(body, Adopted) or (isinstance(body, Released) and body.accepts_unsafe)
 
 
 def encode(past: CoveragePast) -> bytes:

@@ -3,18 +3,56 @@
 from dataclasses import replace
 
 from streamops.coverage import Coverage
-from streamops.coverage.start_effect import Effect, start_effect
+from streamops.coverage.start_effect import Effect, beyond_the_end, changed_since_planned, start_effect, told
 from streamops.restart import RestartPlan, Safety
+from streamops.restart.engines import Engine
 
 _WAY_OUT = (
     'to go on without them, set `failOnDataLoss: "false"` in the options of the source, release the stream with'
     " --accept-unsafe, and take it back after the first batch"
 )
+FINISH_FIRST = (
+    "finish that batch with another trigger, `processingTime` or `once`, which don't compare, and then go back; or start it with"
+    " Spark 3.5.7, 4.0.2 or newer"
+)
+"""The way out of the crash loop of `with_retry`."""
+_MISMATCHED = "should provide the same topic partitions in pre-fetched offset"
+_BEYOND = "lower or equal offset per each topic partition than pre-fetched offset"
+"""Before 4.1 the text goes without its error class."""
+
+
+def with_retry(plan: RestartPlan, coverage: Coverage, *, is_available_now: bool, engine: Engine) -> RestartPlan:
+    """A batch in flight whose topics have other partitions now, under availableNow.
+
+    Before SPARK-53560 Spark asked Kafka for the end of all partitions first, and refused a batch that had others than those or
+    went further, whatever `failOnDataLoss` said: each start failed in the same way (seen on 4.0.1; 4.0.2 and 4.2.0 go on).
+    Ask this before `with_coverage`: Spark comes across it first. Where nobody knows the engine it is said, and decides nothing.
+    """
+    changed, beyond = changed_since_planned(coverage), beyond_the_end(coverage)
+    if not is_available_now or engine.finishes_changed_batch or not (changed or beyond) or plan.safety in _SETTLED:
+        return plan
+    what = f"since batch {coverage.pending_batch} was planned, partitions have changed: {told(changed or beyond)}"
+    if engine.finishes_changed_batch is None:
+        return replace(plan, summary=f"{plan.summary}; {what}; {old_engine(engine)}: {FINISH_FIRST}")
+    return replace(
+        plan,
+        safety=Safety.FUTILE,
+        summary=f"{what}; availableNow of Spark {engine.release} fails on that each time (SPARK-53560): {FINISH_FIRST}",
+        expected_error=_MISMATCHED if changed else _BEYOND,
+    )
+
+
+def old_engine(engine: Engine) -> str:
+    """What is to be said where the patch release decides, and is not known."""
+    return (
+        f"if its Spark is {engine.version} from before {engine.version}.{engine.first_finishing}, availableNow fails on that each"
+        " time (SPARK-53560)"
+    )
 
 
 def with_coverage(plan: RestartPlan, coverage: Coverage, *, fails_on_data_loss: bool) -> RestartPlan:
     """What the checkpoint alone forbids stays forbidden; what it allows may still find its records gone."""
-    if plan.safety in (Safety.FUTILE, Safety.BLOCKED):
+    if plan.safety in _SETTLED:
         return plan
     found = start_effect([coverage], fails_on_data_loss=fails_on_data_loss)
     if found.effect is Effect.FAILS:
@@ -25,3 +63,6 @@ def with_coverage(plan: RestartPlan, coverage: Coverage, *, fails_on_data_loss: 
     if found.effect is Effect.UNCONFIRMED and plan.safety is not Safety.UNSAFE:
         return replace(plan, safety=Safety.UNKNOWN, summary=found.summary)
     return plan
+
+
+_SETTLED = (Safety.FUTILE, Safety.BLOCKED)

@@ -195,12 +195,6 @@ def _lag_or_unknown(
 
 
 def _lag(stream: ReadStream, covered: Covered, facts: BrokerFacts, times: Mapping[Place, RecordTime]) -> StreamLag:
-    source = stream.spec.source
-    short = tuple(
-        shortfalls(map(facts.topic, source.topics), tolerated=source.tolerated_outage, restart=MARGIN)
-        if source.tolerated_outage
-        else ()
-    )
     ids = {topic.topic: topic.topic_id for topic in facts.topics}
     past = stream.past.with_look(covered, ids, at=facts.at)
     rows = [
@@ -210,6 +204,7 @@ def _lag(stream: ReadStream, covered: Covered, facts: BrokerFacts, times: Mappin
     ]
     caught = _catch_up(stream, past, rows) if any(needs_catching_up(row.forecast) for row in rows) else None
     partitions = by_urgency([_with_catch_up(row, caught, facts) for row in rows])
+    short = tuple(_shortfalls(stream.spec, facts, past))
     verdict, rule, reason = judged(partitions, short, now=facts.at)
     if not covered and verdict is Verdict.OK:
         reason = "no batch was planned yet: it begins where `startingOffsets` says"
@@ -224,6 +219,14 @@ def _lag(stream: ReadStream, covered: Covered, facts: BrokerFacts, times: Mappin
         shortfalls=short,
         past=past if covered else None,
     )
+
+
+def _shortfalls(spec: StreamSpec, facts: BrokerFacts, past: CoveragePast) -> Iterable[str]:
+    source = spec.source
+    if not source.tolerated_outage:
+        return ()
+    topics = map(facts.topic, source.topics)
+    return shortfalls(topics, ends=past.ends, tolerated=source.tolerated_outage, restart=MARGIN)
 
 
 def _partition(

@@ -1,0 +1,110 @@
+"""A range as it is asked for, and the two answers to it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from streamops.control.backfill_plan import Offsets, offsets_between
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeBound:
+    """A moment, the same for all partitions. Raises ValueError without a time zone."""
+
+    at: datetime
+
+    def __post_init__(self) -> None:
+        if self.at.tzinfo is None:
+            raise ValueError(f"{self.at.isoformat()} has no time zone")
+
+    def __str__(self) -> str:
+        return self.at.isoformat()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetBound:
+    """A place in each of some partitions; others take no part."""
+
+    offsets: Offsets
+
+    def __str__(self) -> str:
+        return self.offsets.kafka_json()
+
+
+Bound = TimeBound | OffsetBound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRange:
+    """From a bound on, up to but without another. Raises ValueError for a negative slack."""
+
+    begin: Bound
+    end: Bound
+    slack: timedelta = timedelta(0)
+    """How much later than a younger record one may have come that still counts; for an end in time only."""
+
+    def __post_init__(self) -> None:
+        if self.slack < timedelta(0):
+            raise ValueError("the slack must not be negative")
+
+    def __str__(self) -> str:
+        slack = f", {self.slack} late" if self.slack else ""
+        return f"from {self.begin} to {self.end}{slack}"
+
+    @property
+    def begin_lookup(self) -> datetime | None:
+        """The moment of which the cluster must be asked for the begin; None where offsets are given."""
+        return self.begin.at if isinstance(self.begin, TimeBound) else None
+
+    @property
+    def end_lookup(self) -> datetime | None:
+        """As `begin_lookup`, for the end."""
+        return self.end.at + self.slack if isinstance(self.end, TimeBound) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expired:
+    """What of a partition was asked for and is deleted already."""
+
+    topic: str
+    partition: int
+    first: int | None
+    """None where a time was asked for: of what is deleted nobody can tell how old it was."""
+    end: int
+
+    @property
+    def offsets(self) -> int | None:
+        """How many; None where nobody can tell."""
+        return None if self.first is None else self.end - self.first
+
+    def __str__(self) -> str:
+        """`orders-0 [500, 800): 300`"""
+        if self.first is None:
+            return f"{self.topic}-{self.partition}: what was before {self.end}, as far as it belonged to the range"
+        return f"{self.topic}-{self.partition} [{self.first}, {self.end}): {self.offsets}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeFound:
+    """The range in offsets; partitions in which nothing belongs to it are left out."""
+
+    start: Offsets
+    end: Offsets
+    not_before: datetime | None = None
+    before: datetime | None = None
+    expired: tuple[Expired, ...] = ()
+    """What is missing, by a person's leave."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def records(self) -> int:
+        """Offsets in the range: at most so many records."""
+        return offsets_between(self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeRefused:
+    """Why the range can't be read as it was asked for."""
+
+    reasons: tuple[str, ...]
+    way_out: str
+    expired: tuple[Expired, ...] = ()

@@ -1,0 +1,239 @@
+"""From the range that was asked for to offsets, by what the cluster says; or why that can't be. Pure.
+
+A time begins at the first offset whose record is as young, which leaves nothing out: every record before it is older
+(ListOffsets by time, `LogSegment.findOffsetByTimestamp`, Kafka 4.3). At the end that does not hold where stamps are the
+producers' own (CreateTime): records behind the first one that is too young may belong to the range. So the end is looked up
+later by the slack, and what does not belong to the range is left out by its stamp.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from streamops.backfill.asked import AskedRange, Bound, Expired, OffsetBound, RangeFound, RangeRefused, TimeBound
+from streamops.control.backfill_plan import Offsets, Partition
+from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts
+from streamops.kafka.broker import TimeOffset
+
+_SHOWN = 10
+"""Reasons and partitions that a sentence names; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Piece:
+    """One partition's part, before it is known whether all of it is there."""
+
+    topic: str
+    facts: PartitionFacts
+    begin: int
+    end: int
+    expired: Expired | None = None
+
+    @property
+    def partition(self) -> Partition:
+        return self.topic, self.facts.partition
+
+
+def find_range(
+    asked: AskedRange,
+    facts: BrokerFacts,
+    *,
+    begins: Mapping[Partition, TimeOffset] | None = None,
+    ends: Mapping[Partition, TimeOffset] | None = None,
+    accepts_expired: bool = False,
+) -> RangeFound | RangeRefused:
+    """The range, by one look at its topics and, for times, by what the cluster says of `begin_lookup` and `end_lookup`.
+
+    Order: what was asked makes no sense, partitions of which nothing is known, places that are not there yet, records that
+    are there no more, and last that nothing is left.
+    """
+    if senseless := _senseless(asked):
+        return RangeRefused(reasons=(senseless,), way_out="ask for a range whose end lies behind its begin")
+    partitions = _partitions(asked, facts)
+    if unknown := tuple(filter(None, (_trouble(facts, partition) for partition in partitions))):
+        return RangeRefused(reasons=_few(unknown), way_out="name partitions that the topics have, or ask again")
+    if not partitions:
+        return RangeRefused(reasons=("no topic of the range has a partition",), way_out="look at the topics' names")
+    pieces, troubles = _pieces(asked, facts, partitions, begins or {}, ends or {})
+    if troubles:
+        return RangeRefused(reasons=_few(troubles), way_out="ask for a range that the partitions hold")
+    expired = tuple(piece.expired for piece in pieces if piece.expired)
+    if expired and not accepts_expired:
+        return RangeRefused(
+            reasons=("records of the range are deleted already",),
+            way_out="begin later, or accept that they are missing",
+            expired=expired,
+        )
+    return _found(asked, pieces, expired)
+
+
+def expired_between(start: Offsets, end: Offsets, facts: BrokerFacts) -> tuple[Expired, ...]:
+    """What of a range is deleted, to the record; for a backfill under way `start` is where its next step begins.
+
+    A partition of which the cluster does not tell where it begins has lost nothing that anybody knows of.
+    """
+    ends, found = end.by_partition(), []
+    for partition, begin in start.by_partition().items():
+        known = facts.topic(partition[0]).partition(partition[1])
+        if known is not None and known.earliest is not None:
+            found.append(_expired_before(known.earliest, partition, begin, ends[partition]))
+    return tuple(one for one in found if one)
+
+
+def _senseless(asked: AskedRange) -> str:
+    """Why no answer of a cluster could make the range sensible; empty where one could."""
+    begin, end = asked.begin, asked.end
+    if isinstance(begin, TimeBound) and isinstance(end, TimeBound) and begin.at >= end.at:
+        return f"the range begins at {begin} and ends at {end}: it is empty"
+    if isinstance(begin, OffsetBound) and isinstance(end, OffsetBound):
+        single = set(begin.offsets.partitions) ^ set(end.offsets.partitions)
+        if single:
+            return f"only one end of the range names {_names(sorted(single))}"
+    return ""
+
+
+def _partitions(asked: AskedRange, facts: BrokerFacts) -> list[Partition]:
+    """Those that the range names; all of the topics where it is given in times."""
+    for bound in (asked.begin, asked.end):
+        if isinstance(bound, OffsetBound):
+            return list(bound.offsets.partitions)
+    told = [(topic.topic, one.partition) for topic in facts.topics for one in topic.partitions]
+    silent = [(topic.topic, 0) for topic in facts.topics if not topic.exists]
+    return sorted(told + silent)
+
+
+def _trouble(facts: BrokerFacts, partition: Partition) -> str:
+    """Why a partition's ends are not known; empty where they are."""
+    name, number = partition
+    topic = facts.topic(name)
+    if topic.exists is None:
+        return f"what topic {name} holds is not known: {topic.trouble}"
+    if not topic.exists:
+        return f"there is no topic {name}"
+    found = topic.partition(number)
+    if found is None:
+        return f"topic {name} has no partition {number}, only {len(topic.partitions)} from 0 on"
+    return f"the ends of {name}-{number} are not known: {found.trouble}" if found.trouble else ""
+
+
+def _pieces(
+    asked: AskedRange,
+    facts: BrokerFacts,
+    partitions: list[Partition],
+    begins: Mapping[Partition, TimeOffset],
+    ends: Mapping[Partition, TimeOffset],
+) -> tuple[list[_Piece], list[str]]:
+    """What is asked of each partition, and what is wrong with it."""
+    pieces, troubles = [], []
+    for partition in partitions:
+        topic = facts.topic(partition[0])
+        known = topic.partition(partition[1])
+        assert known is not None
+        begin, end = _place(asked.begin, partition, known, begins), _place(asked.end, partition, known, ends)
+        if isinstance(begin, str) or isinstance(end, str):
+            troubles += [place for place in (begin, end) if isinstance(place, str)]
+        elif end < begin:
+            troubles.append(f"{_name(partition)} would be read from {begin} back to {end}")
+        else:
+            expired = _expired(asked, topic, known, begin, end, at=facts.at)
+            pieces.append(_Piece(topic=partition[0], facts=known, begin=begin, end=end, expired=expired))
+    return pieces, troubles
+
+
+def _place(
+    bound: Bound, partition: Partition, known: PartitionFacts, found: Mapping[Partition, TimeOffset]
+) -> int | str:
+    """The offset that a bound means in a partition, or why it means none.
+
+    Where no record is as young as a time, that is the end of the partition as it was when the cluster was asked.
+    """
+    latest = known.latest or 0
+    if isinstance(bound, OffsetBound):
+        offset = bound.offsets.by_partition()[partition]
+        return offset if offset <= latest else f"{_name(partition)} ends at {latest}, asked was {offset}"
+    answer = found.get(partition) or TimeOffset(offset=None, trouble="the cluster was not asked")
+    if answer.trouble:
+        return f"which offset of {_name(partition)} belongs to {bound} is not known: {answer.trouble}"
+    return latest if answer.offset is None else min(answer.offset, latest)
+
+
+def _expired(
+    asked: AskedRange, topic: TopicFacts, known: PartitionFacts, begin: int, end: int, *, at: datetime
+) -> Expired | None:
+    """What of the piece is deleted, or may be."""
+    earliest = known.earliest or 0
+    if isinstance(asked.begin, OffsetBound):
+        return _expired_before(earliest, (topic.topic, known.partition), begin, end)
+    # The oldest record that is left is young enough, or none is left: then older ones may have been, too.
+    if not earliest or begin != earliest or _is_kept_since(asked.begin.at, topic, at=at):
+        return None
+    return Expired(topic=topic.topic, partition=known.partition, first=None, end=earliest)
+
+
+def _expired_before(earliest: int, partition: Partition, begin: int, end: int) -> Expired | None:
+    if begin >= min(earliest, end):
+        return None
+    return Expired(topic=partition[0], partition=partition[1], first=begin, end=min(earliest, end))
+
+
+def _is_kept_since(moment: datetime, topic: TopicFacts, *, at: datetime) -> bool:
+    """Whether the topic's own settings delete nothing that is as young; by hand (DeleteRecords) anything may be."""
+    retention = topic.retention
+    if retention is None or retention.size is not None or retention.is_compacting:
+        return False
+    return not retention.is_deleting or retention.time is None or moment > at - retention.time
+
+
+def _found(asked: AskedRange, pieces: list[_Piece], expired: tuple[Expired, ...]) -> RangeFound | RangeRefused:
+    # `earliest` counts for what was asked by offsets; by time no place lies before it. What holds nothing takes no part: nobody
+    # need keep it while the backfill runs.
+    held = {
+        piece.partition: (start, piece.end)
+        for piece in pieces
+        if (start := max(piece.begin, piece.facts.earliest or 0)) < piece.end
+    }
+    if not held:
+        return RangeRefused(
+            reasons=("the range is empty: no partition holds a record of it",),
+            way_out="ask for another range",
+            expired=expired,
+        )
+    start = Offsets.of({partition: ends[0] for partition, ends in held.items()})
+    end = Offsets.of({partition: ends[1] for partition, ends in held.items()})
+    return RangeFound(
+        start=start,
+        end=end,
+        not_before=asked.begin.at if isinstance(asked.begin, TimeBound) else None,
+        before=asked.end.at if isinstance(asked.end, TimeBound) else None,
+        expired=expired,
+        notes=tuple(_notes(asked, expired)),
+    )
+
+
+def _notes(asked: AskedRange, expired: tuple[Expired, ...]) -> Iterator[str]:
+    if isinstance(asked.begin, TimeBound) or isinstance(asked.end, TimeBound):
+        yield "A record's time is the stamp that it bears in Kafka; what is read beyond the range is left out by it."
+    if isinstance(asked.end, TimeBound):
+        late = f"more than {asked.slack} " if asked.slack else ""
+        yield (
+            f"Records that came {late}behind a younger one at the end of the range are left out. That can be where the"
+            " producer stamps (message.timestamp.type=CreateTime), not where the broker does (LogAppendTime)."
+        )
+    if expired:
+        yield f"Deleted already, and missing by leave: {'; '.join(_few(map(str, expired)))}."
+
+
+def _few(texts: Iterable[str]) -> tuple[str, ...]:
+    """The first ones, each once, and how many more there are."""
+    unlike = tuple(dict.fromkeys(texts))
+    rest = len(unlike) - _SHOWN
+    return (*unlike[:_SHOWN], f"and {rest} more like that") if rest > 0 else unlike
+
+
+def _names(partitions: Iterable[Partition]) -> str:
+    return ", ".join(_few(_name(partition) for partition in partitions))
+
+
+def _name(partition: Partition) -> str:
+    topic, number = partition
+    return f"{topic}-{number}"

@@ -1,0 +1,43 @@
+"""A range of offsets in steps. Pure."""
+
+from collections.abc import Mapping
+
+from streamops.control.backfill_plan import Offsets, Partition, offsets_between
+
+
+def chunks_of(start: Offsets, end: Offsets, *, records: int) -> tuple[Offsets, ...]:
+    """Where each step ends: as few steps as can be with at most so many offsets each, all about equally long.
+
+    Each takes of every partition in proportion to what is left in it, so that all partitions come to their end together.
+    Raises ValueError for a range that is empty or goes back, for two places in different partitions, and for steps of nothing.
+    """
+    if records < 1:
+        raise ValueError(f"steps of {records} records")
+    if start.partitions != end.partitions:
+        raise ValueError("start and end do not name the same partitions")
+    reached, left = start.by_partition(), _left(start, end)
+    if min(left.values()) < 0 or not any(left.values()):
+        raise ValueError("the range goes back, or is empty")
+    steps = -(-offsets_between(start, end) // records)
+    ends = []
+    for remaining in range(steps, 0, -1):
+        for partition, taken in _shares(left, -(-sum(left.values()) // remaining)).items():
+            reached[partition] += taken
+            left[partition] -= taken
+        ends.append(Offsets.of(reached))
+    return tuple(ends)
+
+
+def _left(start: Offsets, end: Offsets) -> dict[Partition, int]:
+    ends = end.by_partition()
+    return {partition: ends[partition] - offset for partition, offset in start.by_partition().items()}
+
+
+def _shares(left: Mapping[Partition, int], step: int) -> dict[Partition, int]:
+    """What a step takes of each partition: its share rounded down, and one more where the largest rests are."""
+    total = sum(left.values())
+    shares = {partition: step * rest // total for partition, rest in left.items()}
+    rests = sorted(left, key=lambda partition: (-(step * left[partition] % total), partition))
+    for partition in rests[: step - sum(shares.values())]:
+        shares[partition] += 1
+    return shares
