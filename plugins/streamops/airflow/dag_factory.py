@@ -1,7 +1,6 @@
-"""DAGs from the settings: one for each live stream, one that shows what is wrong with the rest, and those of the fleet."""
+"""DAGs from the settings: one for each stream, one that shows what is wrong with the rest, and those of the fleet."""
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
 
 from airflow.sdk import DAG, get_parsing_context, task
 from airflow.sdk.exceptions import AirflowFailException
@@ -12,16 +11,14 @@ from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
 from streamops.airflow.ops_dag import OPS_DAG, ops_dag
 from streamops.airflow.reconcile_dag import RECONCILE_DAG, reconcile_dag
 from streamops.airflow.retention_coverage_dag import RETENTION_COVERAGE_DAG, retention_coverage_dag
+from streamops.airflow.runs_dag import CATCHUP_DAG, RETRY, catchup_dag, scheduled_dag
 from streamops.airflow.start_date import START
 from streamops.errors import SettingsError
 from streamops.settings import Settings, SettingsProblem, load_settings
-from streamops.spec import StreamSpec
-from streamops.spec.names import stream_dag_id
+from streamops.spec import Mode, StreamSpec
+from streamops.spec.names import dag_id_of, stream_dag_id
 
 CONFIG_ERRORS_DAG = "streamops_config_errors"
-
-RETRY = {"retries": 3, "retry_delay": timedelta(seconds=15)}
-"""For worker trouble only: the restarts of a stream are the supervisor's and happen inside one try."""
 
 
 def build_dags(config: str) -> Iterator[DAG]:
@@ -36,8 +33,8 @@ def build_dags(config: str) -> Iterator[DAG]:
         raise SettingsError("\n".join(str(problem) for problem in unreadable))
     wanted = get_parsing_context().dag_id
     for spec in settings.streams:
-        if wanted in (None, stream_dag_id(spec.name)):
-            yield _stream_dag(spec, settings)
+        if wanted in (None, dag_id_of(spec)):
+            yield scheduled_dag(spec, settings) if spec.mode is Mode.SCHEDULED else _stream_dag(spec, settings)
     if settings.problems and wanted in (None, CONFIG_ERRORS_DAG):
         yield _config_errors_dag(settings.problems)
     if not settings.streams and not settings.errors:
@@ -52,6 +49,7 @@ _FLEET_DAGS: dict[str, Callable[[Settings], DAG]] = {
     CHECKPOINT_HEALTH_DAG: checkpoint_health_dag,
     RETENTION_COVERAGE_DAG: retention_coverage_dag,
     OPS_DAG: ops_dag,
+    CATCHUP_DAG: catchup_dag,
 }
 """What looks after all streams, or serves for any of them; there as soon as anything is declared."""
 

@@ -8,15 +8,12 @@ from typing import Any, NoReturn
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException
 
+from streamops.airflow.act_log import tell_act
 from streamops.airflow.triggers import StreamTrigger
 from streamops.airflow.wiring import build_supervisor
 from streamops.errors import StreamOpsError
-from streamops.supervisor import Action, Decision, Look, Supervisor
-from streamops.supervisor.driver_log import tail
+from streamops.supervisor import Action, Decision, Supervisor
 from streamops.supervisor.status import StreamStatus, stream_status
-
-LOG_LINES = 50
-"""Lines of a dead driver's log that go into the task log."""
 
 STANDS_STILL = frozenset({Action.PARKED, Action.BLOCKED})
 
@@ -59,7 +56,7 @@ class StreamOperator(BaseOperator):
         try:
             supervisor = build_supervisor(self.stream, self.config, actor=_actor(self), may_submit=True)
             supervisor.take_over(memory)
-            decision = supervisor.settle(on_act=self._report)
+            decision = supervisor.settle(on_act=lambda look: tell_act(self.log, self.stream, look))
         except StreamOpsError as error:
             self.log.warning("stream=%s can't be supervised now, trying again: %s", self.stream, error)
             self._sleep(end_at)
@@ -86,22 +83,6 @@ class StreamOperator(BaseOperator):
             status.budget_left,
             status.failures_in_row,
         )
-
-    def _report(self, look: Look) -> None:
-        decision = look.decision
-        self.log.info("stream=%s epoch=%d %s: %s", self.stream, decision.epoch, decision.action, decision.reason)
-        if decision.action is not Action.RECORD_END:
-            return
-        for facts in look.observation.epochs:
-            if facts.epoch.number == decision.epoch and facts.epoch.submission:
-                self._show_log(facts.epoch.submission.handle.log)
-
-    def _show_log(self, path: str) -> None:
-        try:
-            self.log.info("last %d lines of %s:\n%s", LOG_LINES, path, "\n".join(tail(path, LOG_LINES)))
-        except StreamOpsError as error:
-            # The log may lie on another host; the restart does not wait for it.
-            self.log.warning("the driver's log can't be shown: %s", error)
 
     def _sleep(self, end_at: str) -> NoReturn:
         self.defer(trigger=StreamTrigger(stream=self.stream, config=self.config, end_at=end_at), method_name="resume")

@@ -18,7 +18,8 @@ from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
 from streamops.launch.local import LocalLauncher
 from streamops.settings import Settings, load_settings
-from streamops.spec.names import stream_dag_id
+from streamops.spec import Mode
+from streamops.spec.names import catchup_dag_id, stream_dag_id
 from streamops.storage.kinds import storage_for
 from streamops.supervisor.reconcile import Declared, Doors, Reconciler, Report, Severity
 from streamops.supervisor.reconcile.facts import StreamTask
@@ -31,6 +32,7 @@ log = logging.getLogger(__name__)
 RECONCILE_DAG = "streamops_reconcile"
 ACTOR = f"airflow:{RECONCILE_DAG}"
 SUPERVISE_TASK = "supervise"
+RUN_TASK = "run"
 LIVING_RUNS = ["queued", "running"]
 NOT_FOUND = 404
 
@@ -84,11 +86,17 @@ def tell(report: Report) -> None:
 class AirflowFacts:
     """What a running task may ask its Airflow about other DAGs."""
 
+    def __init__(self, scheduled: frozenset[str] = frozenset()) -> None:
+        """`scheduled`: the streams that run at set times, in DAGs of another name."""
+        self._scheduled = scheduled
+
     def task_of(self, stream: str, *, in_detail: bool) -> StreamTask | None:
         """See OrchestratorFacts. None when the API server does not answer: unknown is not missing."""
         from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
-        dag = stream_dag_id(stream)
+        is_scheduled = stream in self._scheduled
+        dag = catchup_dag_id(stream) if is_scheduled else stream_dag_id(stream)
+        task = RUN_TASK if is_scheduled else SUPERVISE_TASK
         try:
             is_paused = bool(RuntimeTaskInstance.get_dag(dag).is_paused)
             if not in_detail:
@@ -97,7 +105,7 @@ class AirflowFacts:
                 dag=dag,
                 is_paused=is_paused,
                 living_runs=RuntimeTaskInstance.get_dr_count(dag, states=LIVING_RUNS),
-                is_deferred=RuntimeTaskInstance.get_ti_count(dag, task_ids=[SUPERVISE_TASK], states=["deferred"]) > 0,
+                is_deferred=RuntimeTaskInstance.get_ti_count(dag, task_ids=[task], states=["deferred"]) > 0,
             )
         except Exception as error:
             # Whatever is wrong on Airflow's side, what the logs and the process table say is reported all the same.
@@ -126,7 +134,7 @@ def _reconciler(settings: Settings) -> Reconciler:
         launcher=LocalLauncher(),
         clock=SystemClock(),
         supervisor_of=partial(supervisor_of, state_root=settings.state_root, actor=ACTOR, may_submit=True),
-        orchestrator=AirflowFacts(),
+        orchestrator=AirflowFacts(frozenset(spec.name for spec in settings.streams if spec.mode is Mode.SCHEDULED)),
     )
     return Reconciler(declared=declared, doors=doors, author=this_author(ACTOR))
 

@@ -81,7 +81,7 @@ class StreamTrigger(BaseTrigger):
             "quiet_seconds": self.quiet_seconds,
             "interval_seconds": self.interval_seconds,
         }
-        return f"{StreamTrigger.__module__}.{StreamTrigger.__qualname__}", arguments
+        return f"{type(self).__module__}.{type(self).__qualname__}", arguments
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         yield TriggerEvent(await self._watch())
@@ -112,14 +112,18 @@ class StreamTrigger(BaseTrigger):
                     trouble = str(error)
                     log.warning("stream=%s can't be looked at, trying again: %r", self.stream, error)
             if loop.time() >= fires_from:
-                if declared and look and look.decision.action not in _QUIET.get(self.wake_for, _QUIET["act"]):
-                    return self._event(look, declared.supervisor)
+                if declared and look and self.is_due(look):
+                    return self.event(look, declared.supervisor)
                 is_second_look_due = self.wake_for == "act" and loop.time() >= attention_from
                 if declared and look and is_second_look_due and _needs_other_eyes(look):
-                    return self._event(look, declared.supervisor)
+                    return self.event(look, declared.supervisor)
                 if end_at and datetime.now(UTC) >= end_at:
                     return {"wake": "end-of-run", "reason": "the run has lasted its time", "end_at": self.end_at}
             await asyncio.sleep(pause)
+
+    def is_due(self, look: Look) -> bool:
+        """Whether the task has something to do."""
+        return look.decision.action not in _QUIET.get(self.wake_for, _QUIET["act"])
 
     def _build(self) -> DeclaredSupervisor:
         return DeclaredSupervisor(self.stream, settings=partial(_SETTINGS.of, self.config), build=_supervisor)
@@ -138,7 +142,8 @@ class StreamTrigger(BaseTrigger):
     async def _in_pool(self, work: Callable[[], T]) -> T:
         return await self._looks.take(work, limit_seconds=LOOK_TIMEOUT_SECONDS)
 
-    def _event(self, look: Look, supervisor: Supervisor) -> dict[str, str]:
+    def event(self, look: Look, supervisor: Supervisor) -> dict[str, str]:
+        """What the task is woken with."""
         decision = look.decision
         return {
             "wake": str(decision.action),

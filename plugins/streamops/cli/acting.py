@@ -53,7 +53,7 @@ def carry_out(
     if plan.is_needed:
         for line in plan.lines:
             say(line)
-        _ask(plan, yes=manner.yes)
+        ask(plan, yes=manner.yes)
         result, awaits = _recorded(plan, act())
     if manner.waits and (awaits or plan.act is Act.STOP):
         return _waited(session, desk, result, awaits, manner.limit or desk.limit(plan.act, force=plan.force))
@@ -70,7 +70,8 @@ def _recorded(plan: ActPlan, done: Carried | tuple[Record, ...]) -> tuple[ActRes
     return result, done.awaits
 
 
-def _ask(plan: ActPlan, *, yes: bool) -> None:
+def ask(plan: ActPlan, *, yes: bool) -> None:
+    """Go on only if the person says so, or has said so before. SettingsError where there is nobody to ask."""
     if yes:
         return
     if not sys.stdin.isatty():

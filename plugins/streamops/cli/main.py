@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from streamops import __version__
-from streamops.cli import check, config, history, lag, logs, plan, reconcile, requests, status, supervise
+from streamops.cli import catchup, check, config, history, lag, logs, plan, reconcile, requests, status, supervise
 from streamops.cli.entry_points import GroupWithEntryPoints
 from streamops.cli.output import say
 from streamops.cli.wiring import Session, Wiring
@@ -36,6 +36,7 @@ app.command()(requests.start)
 app.command()(requests.restart)
 app.command()(requests.release)
 app.command()(requests.adopt)
+app.command()(catchup.catchup)
 app.command()(history.history)
 app.command()(logs.logs)
 app.command()(supervise.supervise)

@@ -16,6 +16,7 @@ from streamops.cli.console import PrintableConsole, printable
 from streamops.cli.history_text import history_lines
 from streamops.cli.lag_text import lag_fields, lag_heading, lag_table, partition_table, rest
 from streamops.cli.plan_text import outlook_lines
+from streamops.cli.run_result import RunResult, run_fields, run_lines
 from streamops.cli.status_text import drift_lines, status_notes, status_table
 from streamops.settings import Settings, SettingsProblem
 from streamops.supervisor.act_plan import Act
@@ -71,6 +72,10 @@ class Output(Protocol):
         """What became of a request."""
         ...
 
+    def run(self, result: RunResult) -> None:
+        """What became of a bounded run."""
+        ...
+
     def log(self, log: DriverLog) -> None:
         """The end of a driver's log."""
         ...
@@ -122,6 +127,9 @@ class JsonOutput:
 
     def result(self, result: ActResult) -> None:
         self._print(dataclasses.asdict(result))
+
+    def run(self, result: RunResult) -> None:
+        self._print(run_fields(result))
 
     def log(self, log: DriverLog) -> None:
         self._print(dataclasses.asdict(log))
@@ -201,6 +209,10 @@ class TextOutput:
             self._console.print(f"{plan.stream}: {' and '.join(plan.records)} recorded (record {numbers})")
         if line := _progress_line(result):
             self._console.print(f"{plan.stream}: {line}")
+
+    def run(self, result: RunResult) -> None:
+        for line in run_lines(result):
+            self._console.print(line)
 
     def log(self, log: DriverLog) -> None:
         # As it was written: a driver's own colours and tabs are nobody else's business.

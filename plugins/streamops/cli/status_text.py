@@ -7,7 +7,6 @@ from rich.table import Table
 from rich.text import Text
 
 from streamops.health import LivenessKind
-from streamops.spec.names import stream_dag_id
 from streamops.supervisor.act_effects import other_files
 from streamops.supervisor.drift import Drift
 from streamops.supervisor.status import AS_WANTED, Phase, StreamStatus
@@ -117,7 +116,7 @@ def _attendance_notes(status: StreamStatus) -> Iterator[str]:
     if status.unattended:
         yield (
             f"{status.unattended}: no driver of it is started, restarted or killed until `streamops supervise` runs, or the"
-            f" DAG {stream_dag_id(status.stream)} (not paused, with a live triggerer)"
+            f" DAG {status.dag} (not paused, with a live triggerer)"
         )
     elif status.due:
         yield f"a supervisor's next step is {status.due}"

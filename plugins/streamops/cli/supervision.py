@@ -13,14 +13,13 @@ from streamops.cli.wiring import Wiring, readable_settings
 from streamops.clock import Clock
 from streamops.errors import SettingsError, StreamOpsError
 from streamops.settings import Settings, SettingsProblem
-from streamops.spec import Mode, StreamSpec
+from streamops.spec import StreamSpec
 from streamops.supervisor import Decision, Look, Supervisor
 from streamops.supervisor.status import Phase, stream_status
 
 log = logging.getLogger(__name__)
 
 ACTOR = "supervise"
-LIVE_MODES = frozenset({Mode.LIVE})
 LONGEST_BACK_OFF = timedelta(seconds=30)
 SHORTEST_REST = timedelta(milliseconds=100)
 FAREWELL = timedelta(seconds=10)
@@ -97,7 +96,7 @@ class Supervision:
         return {
             spec.name: Declared(spec=spec, state_root=settings.state_root)
             for spec in settings.streams
-            if spec.mode in LIVE_MODES and (not self._names or spec.name in self._names)
+            if not self._names or spec.name in self._names
         }
 
     def _take_over(self, *, starting: bool = False) -> None:

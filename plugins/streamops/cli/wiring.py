@@ -20,6 +20,7 @@ from streamops.storage.kinds import storage_for
 from streamops.supervisor import Look, Supervisor
 from streamops.supervisor.desk import Desk
 from streamops.supervisor.requests import this_author, this_person
+from streamops.supervisor.runs.run_desk import RunDesk
 from streamops.supervisor.sight import Surroundings
 
 S = TypeVar("S", bound=Supervisor)
@@ -96,6 +97,10 @@ class Session:
             state_root=self.settings().state_root,
             author=this_person(),
         )
+
+    def run_desk(self, spec: StreamSpec) -> RunDesk:
+        """Where that person plans bounded runs, asks for them and follows them."""
+        return RunDesk(self.desk(spec), storage=storage_for(spec.checkpoint), clock=self.clock)
 
     def log_reader(self, spec: StreamSpec) -> LogReader:
         """The control log of a stream, to read."""

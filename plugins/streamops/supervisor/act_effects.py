@@ -9,7 +9,7 @@ from streamops.control.state import LogState
 from streamops.launch import DriverState
 from streamops.restart import Safety
 from streamops.spec import StreamSpec
-from streamops.spec.names import stream_dag_id
+from streamops.spec.names import dag_id_of
 from streamops.supervisor.drift import Declaration, Drift, drift_between
 from streamops.supervisor.observe import EpochFacts
 from streamops.supervisor.sight import Sight
@@ -94,7 +94,7 @@ def unattended(sight: Sight, spec: StreamSpec, consequence: str) -> tuple[str, .
         return ()
     return (
         f"{nobody_since(sight.around.attendance)}: {consequence} until `streamops supervise` runs, or the DAG"
-        f" {stream_dag_id(spec.name)} (not paused, with a live triggerer)",
+        f" {dag_id_of(spec)} (not paused, with a live triggerer)",
     )
 
 

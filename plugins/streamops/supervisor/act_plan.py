@@ -14,6 +14,8 @@ class Act(StrEnum):
     RESTART = "restart"
     RELEASE = "release"
     ADOPT = "adopt"
+    CATCHUP = "catchup"
+    """A bounded run, in the live query's place where there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

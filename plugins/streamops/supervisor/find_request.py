@@ -37,13 +37,21 @@ class FoundRequest:
 def find_request(backwards: Iterable[Record | UnreadableRecord], mark: str, *, since: datetime) -> FoundRequest | None:
     """The newest request with the mark in its reason. Only requests count: supervisors repeat reasons in theirs."""
     records = iter(islice(backwards, SEARCH_LIMIT))
-    for record in records:
+    found = find_record(records, mark, since=since, kinds=_REQUESTS)
+    return FoundRequest(record=found, awaits=_awaited(found, records)) if found else None
+
+
+def find_record(
+    backwards: Iterable[Record | UnreadableRecord], mark: str, *, since: datetime, kinds: tuple[type, ...]
+) -> Record | None:
+    """The newest record of one of these kinds with the mark in its reason."""
+    for record in islice(backwards, SEARCH_LIMIT):
         if isinstance(record, UnreadableRecord):
             continue
         if record.at < since - CLOCK_TOLERANCE:
             return None
-        if isinstance(record.body, _REQUESTS) and mark in record.reason:
-            return FoundRequest(record=record, awaits=_awaited(record, records))
+        if isinstance(record.body, kinds) and mark in record.reason:
+            return record
     return None
 
 

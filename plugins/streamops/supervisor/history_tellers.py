@@ -195,7 +195,7 @@ def _parked(body: Parked, around: Around) -> Telling:
 
 def _maintenance_begun(body: MaintenanceBegun, around: Around) -> Telling:
     end = around.first_behind(MaintenanceEnded)
-    what = f"maintenance until {body.until.isoformat(timespec='seconds')}"
+    what = f"{f'{body.run} run' if body.run else 'maintenance'} until {body.until.isoformat(timespec='seconds')}"
     return Telling(
         what=what, outcome="ended" if end else "not ended yet", took=around.until(end) if end else None, is_act=True
     )

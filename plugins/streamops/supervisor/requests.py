@@ -107,9 +107,7 @@ class Requests:
         refuse = self._refuse_to_accept if accepts_unsafe else None
         return self._append(Released(accepts_unsafe=accepts_unsafe), reason, refuse=refuse)
 
-    def begin_run(
-        self, run: ClaimMode, reason: str, *, until: datetime, estimated: timedelta | None = None
-    ) -> Record:
+    def begin_run(self, run: ClaimMode, reason: str, *, until: datetime, estimated: timedelta | None = None) -> Record:
         """Let a bounded run be made from now on, until it has ended by itself or its time is over; a live query yields.
 
         ControlLogError where the stream stands still, and while another run or maintenance is open.

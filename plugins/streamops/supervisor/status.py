@@ -12,6 +12,7 @@ from streamops.launch import DriverState
 from streamops.restart import Safety, advise_restart
 from streamops.restart.policy import BUDGET_WINDOW
 from streamops.spec import StreamSpec
+from streamops.spec.names import dag_id_of
 from streamops.spec.wire import spec_fingerprint, spec_text
 from streamops.supervisor.act_effects import nobody_since
 from streamops.supervisor.decision import RESTING, Action, Decision
@@ -56,6 +57,8 @@ class StreamStatus:
     stream: str
     phase: Phase
     reason: str
+    dag: str = ""
+    """The Airflow DAG that runs it, where Airflow does."""
     needs_attention: bool = False
     due: Action | None = None
     """What a supervisor has to do next; stays as it is where nobody supervises."""
@@ -118,6 +121,7 @@ class StreamStatus:
         """A stream whose facts could not be had."""
         return cls(
             stream=spec.name,
+            dag=dag_id_of(spec),
             phase=Phase.UNKNOWN,
             reason=reason,
             needs_attention=True,
@@ -135,12 +139,14 @@ def stream_status(look: Look, spec: StreamSpec, *, around: Surroundings | None =
     facts = _newest_open(observation)
     beat_at = _moment(facts.heartbeat.at) if facts and facts.heartbeat else None
     phase = _phase(look)
-    unattended = _unattended(around, state, now)
+    # A scheduled stream between two runs needs nobody.
+    unattended = "" if phase is Phase.IDLE else _unattended(around, state, now)
     is_left = bool(unattended) and not _was_never_begun(phase, around)
     status = StreamStatus(
         stream=spec.name,
         phase=phase,
         reason=decision.reason,
+        dag=dag_id_of(spec),
         needs_attention=decision.needs_attention or phase in ATTENTION or is_left,
         due=None if decision.action in RESTING else decision.action,
         epoch=state.newest.number if state.newest else None,

@@ -116,9 +116,10 @@ def check(
         restart = with_input(restart, found)
         findings = (*findings, *judge_input(found, expected, watch))
     if source_table:
-        place = source_table.read()
-        restart = with_delta_source(restart, snapshot.facts, place.table) if isinstance(place, DeltaSink) else restart
-        findings = (*findings, *judge_delta_source(snapshot, place))
+        source = source_table.view(snapshot.facts, now=watch.now if watch else None)
+        if isinstance(source.place, DeltaSink):
+            restart = with_delta_source(restart, snapshot.facts, source.place.table, source.pending)
+        findings = (*findings, *judge_delta_source(snapshot, source))
     if view:
         restart = with_sink(restart, snapshot.facts, view)
         findings = (*findings, *judge_sink(snapshot, view))

@@ -12,6 +12,7 @@ AIRFLOW = "airflow:"
 
 def supervision(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[Finding]:
     """Who looks after a stream that may run: nobody, or somebody who could not restart it."""
+    yield from _never_begun(facts)
     if not (facts.is_meant_to_run or facts.overstays(now)):
         return
     if facts.is_attended(now):
@@ -21,6 +22,21 @@ def supervision(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[
     yield _unattended(facts, Severity.WARNING if is_new else Severity.CRITICAL)
     if facts.is_meant_to_run and facts.is_down:
         yield _lost(facts)
+
+
+def _never_begun(facts: StreamFacts) -> Iterator[Finding]:
+    """A scheduled stream whose DAG begins no runs; while one is under way, it is missed like any other."""
+    task = facts.task
+    if not facts.is_scheduled or facts.is_meant_to_run or task is None or (task.is_present and not task.is_paused):
+        return
+    yield finding_of(
+        facts,
+        FindingKind.PAUSED_DAG if task.is_present else FindingKind.MISSING_DAG,
+        Severity.WARNING,
+        evidence=_cause(task),
+        meaning="no scheduled run of it begins, and its backlog grows",
+        repair=_advice(task, facts.stream),
+    )
 
 
 def _unattended(facts: StreamFacts, severity: Severity) -> Finding:

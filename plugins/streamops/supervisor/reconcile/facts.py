@@ -69,6 +69,8 @@ class StreamFacts:
     """What is wrong with its declaration."""
     checkpoint: str = ""
     """Empty for a wrong declaration of a stream that was never started."""
+    is_scheduled: bool = False
+    """Whether it runs at set times only, and rests in between."""
     stop_grace: timedelta = timedelta(0)
     """How long a driver may take to obey a stop request."""
     trouble: str = ""
@@ -106,8 +108,10 @@ class StreamFacts:
 
     @property
     def is_meant_to_run(self) -> bool:
-        """Whether a supervisor should keep it running: nobody stopped it, and it is not parked."""
-        return self.state.desire is Desire.RUNNING and self.state.parked is None
+        """Whether a supervisor should keep it running: nobody stopped it, it is not parked, and it is not between two runs."""
+        if self.state.desire is not Desire.RUNNING or self.state.parked:
+            return False
+        return not self.is_scheduled or self.state.maintenance is not None or bool(self.state.open_epochs)
 
     @property
     def is_down(self) -> bool:

@@ -40,7 +40,6 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-LIVE_MODES = frozenset({Mode.LIVE})
 THREADS = 8
 MOST_VERDICTS = 50
 """Records in a row that are read to find one that is no verdict."""
@@ -95,12 +94,16 @@ def fleet_facts(declared: Declared, doors: Doors) -> FleetFacts:
 
 
 def _subjects(declared: Declared, registry: Iterable[RegistryEntry]) -> tuple[StreamFacts, ...]:
-    """Whom to look at: live streams as declared, wrong ones as far as they were started, and checkpoints left behind."""
+    """Whom to look at: streams as declared, wrong ones as far as they were started, and checkpoints left behind."""
     entries = {entry.stream: entry for entry in registry}
     valid = [
-        StreamFacts(stream=spec.name, checkpoint=spec.checkpoint, stop_grace=spec.timings.stop)
+        StreamFacts(
+            stream=spec.name,
+            checkpoint=spec.checkpoint,
+            stop_grace=spec.timings.stop,
+            is_scheduled=spec.mode is Mode.SCHEDULED,
+        )
         for spec in declared.specs
-        if spec.mode in LIVE_MODES
     ]
     problems: dict[str, tuple[str, ...]] = {}
     for name, text in declared.wrong:
@@ -173,7 +176,8 @@ def _is_of_another(facts: StreamFacts, state: LogState) -> bool:
 
 def _with_task(facts: StreamFacts, doors: Doors, at: datetime) -> StreamFacts:
     """Asked in one thread: a task of Airflow has a single line to its server."""
-    is_supervised = facts.declaration is Declaration.VALID and not facts.trouble and facts.is_meant_to_run
+    is_wanted = facts.is_meant_to_run or facts.is_scheduled
+    is_supervised = facts.declaration is Declaration.VALID and not facts.trouble and is_wanted
     if doors.orchestrator is None or not is_supervised:
         return facts
     in_detail = not facts.is_attended(at)

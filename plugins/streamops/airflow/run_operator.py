@@ -1,0 +1,162 @@
+"""The task of a bounded run: asks for it, sees it through without a worker slot, and tells what came of it."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, NoReturn
+
+from airflow.sdk import BaseOperator, Context
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from streamops.airflow.act_desk import build_run_desk
+from streamops.airflow.act_log import tell_act
+from streamops.airflow.run_trigger import RunTrigger
+from streamops.airflow.wiring import build_supervisor
+from streamops.control.records import ClaimMode
+from streamops.control.state import Desire
+from streamops.errors import ControlLogError, SettingsError, StreamOpsError
+from streamops.spec import Mode
+from streamops.supervisor import Action, Decision
+from streamops.supervisor.observe import Observation
+from streamops.supervisor.runs.report import RunOutcome, RunReport
+from streamops.supervisor.runs.run_desk import RunDesk
+
+_STANDS_STILL = frozenset({Action.STOPPED, Action.PARKED, Action.BLOCKED})
+
+
+class RunOperator(BaseOperator):
+    """Runs a declared stream once by availableNow: until it has read all that its source held at the start.
+
+    A live query yields meanwhile. Skipped where nothing waits, and while somebody has stopped the stream or runs it. It succeeds
+    only if the query has ended by itself. Marking it failed or done ends the run between two batches; a worker or a triggerer
+    that dies touches nothing, and a retry goes on with the same run.
+
+    :param stream: name of a stream in the settings.
+    :param config: path of the settings file.
+    :param reason: why, for the record.
+    :param budget_hours: after it the run is stopped between two batches; empty for what the stream declares.
+    """
+
+    template_fields = ("stream", "reason", "budget_hours")
+    ui_color = "#d8f0e8"
+
+    def __init__(
+        self, *, stream: str, config: str, reason: str = "scheduled", budget_hours: str = "", **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.stream = stream
+        self.config = config
+        self.reason = reason
+        self.budget_hours = budget_hours
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """First slice of a try: go on with the run that an earlier try has asked for, or ask for one."""
+        run = context["dag_run"]
+        mark = f"[{run.dag_id} {run.run_id}]"
+        try:
+            runs = build_run_desk(self.stream, self.config, actor=_actor(context), may_submit=True)
+        except SettingsError as error:
+            raise AirflowFailException(str(error)) from error
+        found = runs.find(mark, since=run.run_after)
+        number = found.number if found else self._ask(runs, mark)
+        return self._see_through(context, runs, number)
+
+    def resume(self, context: Context, event: Mapping[str, str]) -> dict[str, Any]:
+        """A further slice, woken by the trigger."""
+        self.log.info("stream=%s woken for %s: %s", self.stream, event["wake"], event["reason"])
+        runs = build_run_desk(self.stream, self.config, actor=_actor(context), may_submit=True)
+        return self._see_through(context, runs, int(event["run"]), memory=event.get("memory", ""))
+
+    def _ask(self, runs: RunDesk, mark: str) -> int:
+        """Put the run on record, unless there is nothing to do or somebody else is at work."""
+        look = build_supervisor(self.stream, self.config, actor="look", may_submit=True).look()
+        if (left := runs.left_run(look)) is not None:
+            self.log.info(
+                "stream=%s run=%d was asked for, and nobody sees it through: it is taken over", self.stream, left
+            )
+            return left
+        if why := _why_skipped(look.observation, runs.spec.mode):
+            raise AirflowSkipException(f"stream {self.stream}: {why}")
+        if look.decision.action in _STANDS_STILL:
+            raise AirflowFailException(_standstill(self.stream, look.decision))
+        planned = runs.plan(reason=f"{self.reason} {mark}", budget=self._budget())
+        if not planned.plan.is_needed:
+            raise AirflowSkipException(f"stream {self.stream}: {planned.news.reason}")
+        self.log.info("\n".join(planned.plan.lines))
+        try:
+            return runs.begin(planned).number
+        except ControlLogError as error:
+            # Somebody was faster than this task: stopped it, or asked for a run as well.
+            raise AirflowSkipException(str(error)) from error
+
+    def _see_through(self, context: Context, runs: RunDesk, number: int, *, memory: str = "") -> dict[str, Any]:
+        """Do what is to be done now; the result when it is over. Trouble with files or connections is a wait."""
+        try:
+            supervisor = build_supervisor(self.stream, self.config, actor=_actor(context), may_submit=True)
+            supervisor.take_over(memory)
+            decision = supervisor.settle(on_act=lambda look: tell_act(self.log, self.stream, look))
+            report = runs.report(number)
+        except StreamOpsError as error:
+            self.log.warning("stream=%s can't be run now, trying again: %s", self.stream, error)
+            self._sleep(context, number)
+        self.log.info("stream=%s run=%d %s: %s", self.stream, number, decision.action, decision.reason)
+        if report.is_over:
+            return self._result(report)
+        if decision.action in _STANDS_STILL:
+            raise AirflowFailException(_standstill(self.stream, decision))
+        self._sleep(context, number)
+
+    def _result(self, report: RunReport) -> dict[str, Any]:
+        self.log.info("stream=%s run=%d %s", self.stream, report.record, report.line)
+        if report.outcome is not RunOutcome.FINISHED:
+            goes_on = "; the next run goes on from there" if report.outcome is RunOutcome.BUDGET_SPENT else ""
+            raise AirflowFailException(f"stream {self.stream}: {report.line}: {report.reason}{goes_on}")
+        return report.values()
+
+    def _budget(self) -> timedelta | None:
+        """As the form says; AirflowFailException for what is no number of hours."""
+        if not str(self.budget_hours or "").strip():
+            return None
+        try:
+            return timedelta(hours=float(self.budget_hours))
+        except (ValueError, OverflowError) as error:
+            raise AirflowFailException(f"expected a budget in hours, found {self.budget_hours!r}") from error
+
+    def _sleep(self, context: Context, number: int) -> NoReturn:
+        task = context["ti"]
+        trigger = RunTrigger(
+            stream=self.stream,
+            config=self.config,
+            run=number,
+            dag_id=task.dag_id,
+            run_id=task.run_id,
+            task_id=task.task_id,
+        )
+        self.defer(trigger=trigger, method_name="resume")
+
+
+def _actor(context: Context) -> str:
+    """The person who has filled in a form, or else the DAG."""
+    run = context["dag_run"]
+    user = run.triggering_user_name
+    return f"person:{user}@airflow" if user else f"airflow:{run.dag_id}"
+
+
+def _why_skipped(observation: Observation, mode: Mode) -> str:
+    """Why no run is to be made now, although nothing is wrong; empty where one is."""
+    state = observation.state
+    if state.desire is Desire.STOPPED and state.desired:
+        return f"stopped on purpose by {state.desired.by.actor}: {state.desired.reason}"
+    open_one = state.maintenance
+    if open_one and open_one.until > observation.now:
+        return f"{open_one.note.by.actor} is at work on it until {open_one.until.isoformat(timespec='seconds')}"
+    newest = state.newest
+    if mode is Mode.SCHEDULED and newest and newest.is_open and newest.claim.mode is ClaimMode.LIVE:
+        return f"its live query of before still holds the claim (epoch {newest.number}): `streamops stop` ends it"
+    return ""
+
+
+def _standstill(stream: str, decision: Decision) -> str:
+    text = f"stream {stream} is {decision.action}: {decision.reason}"
+    if decision.action is not Action.PARKED:
+        return text
+    return f"{text}\nWhen the cause is mended: streamops release {stream} --reason '…'"

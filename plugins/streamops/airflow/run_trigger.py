@@ -1,0 +1,93 @@
+"""The trigger of a bounded run: as that of a stream, and marking its task failed or done ends the run.
+
+That is what tells a run from a live query: a run belongs to whoever asked for it.
+"""
+
+import asyncio
+import logging
+from typing import Any
+
+from asgiref.sync import sync_to_async
+
+from streamops.airflow.act_desk import build_run_desk
+from streamops.airflow.triggers import StreamTrigger
+from streamops.errors import StreamOpsError
+from streamops.supervisor import Action, Look, Supervisor
+
+log = logging.getLogger(__name__)
+
+ENDED_STATES = frozenset({"failed", "success", "skipped"})
+"""States that a person gives a task. After a clear it has none or a new one, and after a move to another triggerer it is
+still deferred: `on_kill` comes in all these cases (Airflow 3.3, pull request 73454 of apache/airflow)."""
+ASK_TIMES = 5
+ASK_PAUSE_SECONDS = 3.0
+
+_ENDINGS: set["asyncio.Task[None]"] = set()
+"""Kept, because Airflow gives `on_kill` itself one second only."""
+
+
+class RunTrigger(StreamTrigger):
+    """Fires once: when there is something to do for the run, when it is over, or when it stands still.
+
+    The arguments are stored in Airflow's database and outlive releases: new ones get a default, old ones stay accepted.
+    """
+
+    def __init__(self, *, run: int = -1, dag_id: str = "", run_id: str = "", task_id: str = "", **others: Any) -> None:
+        super().__init__(**others)
+        self.run_number = run
+        self.dag_id = dag_id
+        self.run_id = run_id
+        self.task_name = task_id
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        path, arguments = super().serialize()
+        own = {"run": self.run_number, "dag_id": self.dag_id, "run_id": self.run_id, "task_id": self.task_name}
+        return path, {**arguments, **own}
+
+    def is_due(self, look: Look) -> bool:
+        """Also when the run is over: another supervisor may have done everything."""
+        state = look.observation.state
+        open_one = state.maintenance
+        is_over = (open_one is None or open_one.record != self.run_number) and state.replacement is None
+        return is_over or look.decision.action is Action.STOPPED or super().is_due(look)
+
+    def event(self, look: Look, supervisor: Supervisor) -> dict[str, str]:
+        return {**super().event(look, supervisor), "run": str(self.run_number)}
+
+    async def on_kill(self) -> None:
+        """End the run soon, if a person has given its task an end; called within a second or not at all."""
+        ending = asyncio.get_running_loop().create_task(self._end_if_wanted())
+        _ENDINGS.add(ending)
+        ending.add_done_callback(_ENDINGS.discard)
+
+    async def _end_if_wanted(self) -> None:
+        state = await self._task_state()
+        if state not in ENDED_STATES:
+            log.info("stream=%s run %d goes on: its task is %s", self.stream, self.run_number, state)
+            return
+        try:
+            await self._in_pool(lambda: self._end(state))
+        except Exception:
+            log.exception(
+                "stream=%s run %d could not be ended; it ends when its time is over", self.stream, self.run_number
+            )
+
+    def _end(self, state: str) -> None:
+        desk = build_run_desk(self.stream, self.config, actor=f"airflow:{self.dag_id}/{self.task_name}")
+        record = desk.end(f"its task was marked {state}", number=self.run_number)
+        log.info("stream=%s run %d %s", self.stream, self.run_number, "is ended" if record else "is over already")
+
+    async def _task_state(self) -> str:
+        """The state of the task now; empty where Airflow does not say."""
+        from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+
+        for _ in range(ASK_TIMES):
+            try:
+                states = await sync_to_async(RuntimeTaskInstance.get_task_states)(
+                    dag_id=self.dag_id, task_ids=[self.task_name], run_ids=[self.run_id]
+                )
+                return str(states.get(self.run_id, {}).get(self.task_name) or "")
+            except (StreamOpsError, OSError, RuntimeError, AttributeError) as error:
+                log.warning("stream=%s the state of its task can't be had: %r", self.stream, error)
+                await asyncio.sleep(ASK_PAUSE_SECONDS)
+        return ""

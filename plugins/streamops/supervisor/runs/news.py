@@ -1,0 +1,52 @@
+"""Whether a bounded run would find anything to read. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streamops.checkpoint.inspect import CheckpointSnapshot
+from streamops.coverage import Coverage, Standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """What waits for a run."""
+
+    has_any: bool | None
+    """None where nobody can tell: that is no reason to leave a run out."""
+    reason: str
+    offsets: int | None = None
+    """How many wait; at most so many records."""
+
+
+def news_of(checkpoints: Sequence[CheckpointSnapshot], coverages: Sequence[Coverage]) -> News:
+    """What waits for the stream's query and its companions together.
+
+    A batch in flight is work as well. In a topic with compaction or transactions the lag may never reach 0: a run finds an
+    empty batch there.
+    """
+    own = checkpoints[0].facts
+    offsets = _waiting(coverages)
+    if own.is_new:
+        return News(has_any=True, reason="the query has never run", offsets=offsets)
+    pending = [one.facts.last_offset for one in checkpoints if one.facts.has_pending_batch]
+    if pending:
+        return News(has_any=True, reason=f"batch {pending[0]} is in flight", offsets=offsets)
+    partitions = [one for coverage in coverages for one in coverage.partitions]
+    if any(one.standing is Standing.NEW for one in partitions):
+        return News(has_any=True, reason="there are partitions that were never read", offsets=offsets)
+    if not partitions or offsets is None:
+        return News(has_any=None, reason="what the source holds could not be asked")
+    if offsets:
+        return News(has_any=True, reason=f"{offsets} offsets wait", offsets=offsets)
+    ends = ", ".join(f"{one.topic}-{one.partition} ends at {one.latest}" for one in partitions[:_SHOWN])
+    more = f" and {len(partitions) - _SHOWN} more" if len(partitions) > _SHOWN else ""
+    return News(has_any=False, reason=f"nothing new since batch {own.last_offset}: {ends}{more}", offsets=0)
+
+
+_SHOWN = 8
+"""Partitions that a reason names."""
+
+
+def _waiting(coverages: Sequence[Coverage]) -> int | None:
+    lags = [coverage.lag for coverage in coverages]
+    return sum(lag for lag in lags if lag is not None) if lags and None not in lags else None

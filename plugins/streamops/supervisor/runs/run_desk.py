@@ -1,0 +1,172 @@
+"""Where bounded runs of one stream are planned, asked for, followed and ended; the same for the terminal and for Airflow."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from streamops.checkpoint.damage import DamagedFileError
+from streamops.checkpoint.layout import OFFSETS
+from streamops.checkpoint.offsets import parse_offsets
+from streamops.clock import Clock
+from streamops.control.drivers import driver_instances, traces_among
+from streamops.control.layout import PROGRESS, control_folder, driver_folder
+from streamops.control.log import LogReader
+from streamops.control.records import ClaimMode, MaintenanceBegun, Record
+from streamops.coverage.catch_up import catch_up, throughput_of
+from streamops.errors import StreamOpsError
+from streamops.progress import ProgressHistory, read_progress
+from streamops.restart import Safety
+from streamops.spec import Mode, StreamSpec
+from streamops.storage import Storage, join
+from streamops.supervisor.act_effects import in_seconds, stop_effect, unattended
+from streamops.supervisor.act_plan import Act, ActPlan
+from streamops.supervisor.act_progress import ActProgress, Stage, why_it_lives
+from streamops.supervisor.decision import Action
+from streamops.supervisor.desk import Desk
+from streamops.supervisor.find_request import find_record
+from streamops.supervisor.log_tail import records_backwards
+from streamops.supervisor.runs.news import News, news_of
+from streamops.supervisor.runs.report import RunReport, report_run
+from streamops.supervisor.sight import Sight
+from streamops.supervisor.supervisor import Look
+
+START = timedelta(seconds=15)
+"""What a driver takes from its submit to its first batch, about: Spark's own start, and its first plan."""
+
+
+_STANDS_STILL = frozenset({Action.STOPPED, Action.PARK, Action.PARKED, Action.BLOCKED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """A run before it is asked for."""
+
+    plan: ActPlan
+    news: News
+    budget: timedelta
+    estimate: timedelta | None
+    """None where nobody can tell."""
+
+
+class RunDesk:
+    """One stream's runs, for one author."""
+
+    def __init__(self, desk: Desk, *, storage: Storage, clock: Clock) -> None:
+        self._desk = desk
+        self._storage = storage
+        self._clock = clock
+        self._control = control_folder(desk.spec.checkpoint)
+
+    @property
+    def spec(self) -> StreamSpec:
+        """The stream as it is declared."""
+        return self._desk.spec
+
+    def plan(self, *, reason: str, budget: timedelta | None = None) -> PlannedRun:
+        """What a run would do. Raises StreamOpsError where the facts can't be had."""
+        sight = self._desk.sight()
+        news = news_of(sight.checkpoints, sight.coverages)
+        estimate = self._estimate(sight, news)
+        budget = budget or self.spec.catchup.budget
+        plan = ActPlan(
+            act=Act.CATCHUP,
+            stream=self.spec.name,
+            reason=reason,
+            records=() if news.has_any is False else (MaintenanceBegun.kind,),
+            effects=(news.reason,) if news.has_any is False else self._effects(sight, news, budget, estimate),
+            warnings=() if news.has_any is False else unattended(sight, self.spec, "nothing starts the run"),
+        )
+        return PlannedRun(plan=plan, news=news, budget=budget, estimate=estimate)
+
+    def left_run(self, look: Look) -> int | None:
+        """The number of a run that somebody has asked for and nobody sees through; None for none."""
+        open_one = look.observation.state.maintenance
+        if open_one is None or open_one.run is None or open_one.until <= look.observation.now:
+            return None
+        return open_one.record if self._desk.surroundings().is_unattended(look.observation.now) else None
+
+    def begin(self, planned: PlannedRun) -> Record:
+        """Ask for the run. ControlLogError where the stream stands still, or another run is under way."""
+        return self._desk.requests.begin_run(
+            ClaimMode.CATCHUP,
+            planned.plan.reason,
+            until=self._clock.now() + planned.budget,
+            estimated=planned.estimate,
+        )
+
+    def end(self, reason: str, *, number: int) -> Record | None:
+        """Stop a run between two batches; None when it is over."""
+        return self._desk.requests.end_run(reason, number=number)
+
+    def find(self, mark: str, *, since: datetime) -> Record | None:
+        """The run that was asked for with a mark in its reason. StorageError."""
+        backwards = records_backwards(self._storage, self._control)
+        return find_record(backwards, mark, since=since, kinds=(MaintenanceBegun,))
+
+    def report(self, number: int) -> RunReport:
+        """What has come of a run so far. StorageError, ControlLogError."""
+        records = LogReader(self._storage, self._control).read(after=number - 1)
+        found = report_run(records, rows_of={})
+        instances = driver_instances(self._storage, self._control)
+        rows = {}
+        for epoch in found.epochs:
+            traces = traces_among(instances, self._storage, self._control, epoch)
+            beats = [trace.heartbeat for trace in traces if trace.heartbeat and trace.heartbeat.queries]
+            if beats:
+                rows[epoch] = sum(beat.queries[0].input_rows for beat in beats)
+        report = report_run(records, rows_of=rows)
+        return replace(report, stream=self.spec.name, offsets=self._offsets(report.last_batch))
+
+    def _offsets(self, batch: int | None) -> tuple[str, ...]:
+        """The sources' own texts; none once the entry is purged, or where it can't be read."""
+        address = self.spec.checkpoint
+        if batch is None:
+            return ()
+        try:
+            content = self._storage.read(join(address, OFFSETS, str(batch)))
+            entry = parse_offsets(content, batch=batch, address=address)
+        except (StreamOpsError, DamagedFileError):
+            return ()
+        return tuple(text for text in entry.sources if text is not None)
+
+    def progress(self, number: int) -> ActProgress:
+        """Whether a run is over, and whether it can go on by itself. StreamOpsError where that can't be told."""
+        look = self._desk.supervisor.look()
+        open_one = look.observation.state.maintenance
+        if open_one is None or open_one.record != number:
+            living = why_it_lives(look) if look.observation.state.replacement else ""
+            return ActProgress(stage=Stage.PENDING if living else Stage.DONE, evidence=living or "the run is over")
+        stage = Stage.FAILED if look.decision.action in _STANDS_STILL else Stage.PENDING
+        return ActProgress(stage=stage, evidence=look.decision.reason)
+
+    def _effects(self, sight: Sight, news: News, budget: timedelta, estimate: timedelta | None) -> tuple[str, ...]:
+        run = self.spec.as_run(ClaimMode.CATCHUP)
+        plan = sight.start_plan
+        accepted = self.spec.sink.guarantee.accepts(plan.safety) or plan.safety is Safety.UNKNOWN
+        return (
+            *(stop_effect(facts, self.spec, force=False) for facts in sight.look.observation.epochs),
+            f"{news.reason}: a driver on {run.launch.master} reads what the source holds at its start, by {run.trigger.kind}",
+            f"a start now is {plan.safety}: {plan.summary}{'' if accepted else '; a supervisor parks it'}",
+            f"it is expected to take {in_seconds(estimate)}"
+            if estimate is not None
+            else "how long it takes is not known",
+            f"after {in_seconds(budget)} it is stopped between two batches, and the next run goes on",
+            *(("then the live query is started again",) if self.spec.mode is Mode.LIVE else ()),
+        )
+
+    def _estimate(self, sight: Sight, news: News) -> timedelta | None:
+        """By the batches that the newest driver has run; what is written meanwhile is none of this run's."""
+        newest = sight.look.observation.state.newest
+        if newest is None or news.offsets is None:
+            return None
+        history = self._progress(newest.number)
+        needed = catch_up(news.offsets, throughput_of(history), growth=0).duration
+        return needed + START if needed is not None else None
+
+    def _progress(self, epoch: int) -> ProgressHistory:
+        """Of the driver that was the last to do anything; none where it left none."""
+        instances = [found for found in driver_instances(self._storage, self._control) if found[0] <= epoch]
+        for number, instance in reversed(instances):
+            history = read_progress(self._storage, join(driver_folder(self._control, number, instance), PROGRESS))
+            if any(event.has_run for event in history.events):
+                return history
+        return ProgressHistory()
