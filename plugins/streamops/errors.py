@@ -13,6 +13,7 @@ StreamOpsError
 │   └── AppendRefusedError      another writer took the number: observe and decide anew
 ├── CheckpointError             a checkpoint file that is broken; names file and line
 ├── DeltaLogError               a Delta table is there, and its log can't be read; names the table
+├── BackfillError               a backfill can't go on as it was planned; names what does not fit
 ├── LaunchError                 the driver could not be submitted, signalled or looked up
 └── SandboxError                a part of the sandbox did not come up or go down
 
@@ -70,6 +71,10 @@ class CheckpointError(StreamOpsError):
 
 class DeltaLogError(StreamOpsError):
     """A Delta table is there, and its log can't be read."""
+
+
+class BackfillError(StreamOpsError):
+    """A backfill can't go on as it was planned: another start would find the same."""
 
 
 class LaunchError(StreamOpsError):

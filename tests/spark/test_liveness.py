@@ -25,7 +25,7 @@ from streamops.control.records import ClaimMode
 from streamops.health import Liveness, LivenessKind, Rhythm, StallAction, StallPolicy, judge_liveness
 from streamops.progress import ProgressHistory, read_progress
 from streamops.spark.lease import DriverIdentity, Lease
-from streamops.spark.query import RunningQueries
+from streamops.spark.query import RunningQueries, planned_queries
 from streamops.spark.report import DriverReport
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
@@ -61,7 +61,8 @@ class Driver:
         )
         self._lease = Lease(self.storage, identity, report, clock=SystemClock())
         self._stop = threading.Event()
-        self._queries = RunningQueries.start(writer, (), an_assignment(folder, stop=stop), report)
+        assignment = an_assignment(folder, stop=stop)
+        self._queries = RunningQueries.start(planned_queries(writer, (), assignment), assignment, report)
         self.failure: Exception | None = None
         self._loop = threading.Thread(target=self._run, daemon=True)
         self._loop.start()

@@ -188,9 +188,9 @@ def _found(asked: AskedRange, pieces: list[_Piece], expired: tuple[Expired, ...]
     # `earliest` counts for what was asked by offsets; by time no place lies before it. What holds nothing takes no part: nobody
     # need keep it while the backfill runs.
     held = {
-        piece.partition: (start, piece.end)
+        piece.partition: (first, piece.end)
         for piece in pieces
-        if (start := max(piece.begin, piece.facts.earliest or 0)) < piece.end
+        if (first := max(piece.begin, piece.facts.earliest or 0)) < piece.end
     }
     if not held:
         return RangeRefused(
@@ -198,11 +198,11 @@ def _found(asked: AskedRange, pieces: list[_Piece], expired: tuple[Expired, ...]
             way_out="ask for another range",
             expired=expired,
         )
-    start = Offsets.of({partition: ends[0] for partition, ends in held.items()})
-    end = Offsets.of({partition: ends[1] for partition, ends in held.items()})
+    starts = {partition: ends[0] for partition, ends in held.items()}
+    ends = {partition: ends[1] for partition, ends in held.items()}
     return RangeFound(
-        start=start,
-        end=end,
+        start=Offsets.of(starts),
+        end=Offsets.of(ends),
         not_before=asked.begin.at if isinstance(asked.begin, TimeBound) else None,
         before=asked.end.at if isinstance(asked.end, TimeBound) else None,
         expired=expired,

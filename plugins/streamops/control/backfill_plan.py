@@ -158,6 +158,11 @@ def is_backfill_id(text: str) -> bool:
     return bool(_ID.fullmatch(text))
 
 
+def derived_name(stream: str, backfill: str) -> str:
+    """The name of the stream that a backfill is, beside the declared one."""
+    return f"{stream}__{backfill.replace('-', '_')}"
+
+
 def offsets_between(start: Offsets, end: Offsets) -> int:
     """How many offsets lie between two places in the same partitions."""
     return sum(last.offset - first.offset for first, last in zip(start.positions, end.positions, strict=True))

@@ -112,7 +112,7 @@ def _driver_ended(state: LogState, body: DriverEnded, note: Note) -> LogState | 
     is_older = state.newest is None or state.newest.number != body.epoch
     was_never = body.outcome in _NEVER_RAN and epoch.submission is None
     # The end of a run has asked its last driver to go, and for no other one.
-    is_last_of_run = not is_older and epoch.claim.mode is ClaimMode.CATCHUP and state.maintenance is None
+    is_last_of_run = not is_older and epoch.claim.mode is not ClaimMode.LIVE and state.maintenance is None
     return replace(
         counted,
         replacement=None if is_last_of_run else counted.replacement,

@@ -105,7 +105,7 @@ def _after(standing: Standing, record: Record, *, claim: Claimed) -> Standing:
             return replace(standing, replaced=f"{record.by.actor}: {record.reason}")
         case MaintenanceBegun():
             return replace(standing, maintenance=f"{record.by.actor}: {record.reason}")
-        case MaintenanceEnded() if claim.mode is ClaimMode.CATCHUP:
+        case MaintenanceEnded() if claim.mode is not ClaimMode.LIVE:
             # The run was claimed for that maintenance alone.
             return replace(standing, replaced=f"{record.by.actor}: {record.reason}")
         case MaintenanceEnded():

@@ -2,7 +2,8 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,36 @@ GRACE_SHARE = 0.7
 the middle of one, which runs again at the next start. The rest is for the stop itself, before the supervisor kills."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedQuery:
+    """A query that the job defined. Name and checkpoint are the runner's, and so is the trigger."""
+
+    number: int
+    """0 is the stream's own, the others are its companions."""
+    name: str
+    checkpoint: str
+    writer: "DataStreamWriter"
+
+
+def planned_queries(
+    writer: "DataStreamWriter", companions: "tuple[DataStreamWriter, ...]", assignment: Assignment
+) -> tuple[PlannedQuery, ...]:
+    """The stream's query, first, and its companions: so one job serves as live query, catch-up and backfill."""
+    own = PlannedQuery(number=0, name=assignment.stream, checkpoint=assignment.checkpoint, writer=writer)
+    others = (
+        PlannedQuery(
+            number=index + 1,
+            name=f"{assignment.stream}-{index}",
+            checkpoint=companion_checkpoint(assignment.checkpoint, index),
+            writer=companion,
+        )
+        for index, companion in enumerate(companions)
+    )
+    return (own, *others)
+
+
 class RunningQueries:
-    """The stream's query, first, and its companions."""
+    """The queries that a driver runs at one time."""
 
     def __init__(
         self,
@@ -36,7 +65,7 @@ class RunningQueries:
         stop_grace: timedelta,
         count_executors: Callable[[], int] = lambda: UNKNOWN_EXECUTORS,
     ) -> None:
-        self._watches = [QueryWatch(query) for query in queries]
+        self._watches = [QueryWatch(query, number=number) for number, query in enumerate(queries)]
         self._report = report
         self._stop_grace = stop_grace
         self._count_executors = count_executors
@@ -44,38 +73,27 @@ class RunningQueries:
         self._looks = 0
 
     @classmethod
-    def start(
-        cls,
-        writer: "DataStreamWriter",
-        companions: "tuple[DataStreamWriter, ...]",
-        assignment: Assignment,
-        report: DriverReport,
-    ) -> "RunningQueries":
-        """Name, checkpoint and trigger are the runner's: so one job serves as live query, catch-up and backfill."""
+    def start(cls, queries: Sequence[PlannedQuery], assignment: Assignment, report: DriverReport) -> "RunningQueries":
+        """Start these; where one does not start, none is left running."""
         running = cls([], report, stop_grace=assignment.stop * GRACE_SHARE, count_executors=_executors_of_session())
         try:
-            running._start_all(writer, companions, assignment)
+            for query in queries:
+                running._watches.append(QueryWatch(_start(query, assignment), number=query.number))
         except Exception:
             running.stop()
             raise
-        first = running._watches[0].query
-        report.query_started(str(first.id))
-        log.info("stream=%s started, query_id=%s run_id=%s", assignment.stream, first.id, first.runId)
+        for watch in running._watches:
+            log.info("query=%s started, query_id=%s run_id=%s", watch.query.name, watch.query.id, watch.query.runId)
+            if watch.number == 0:
+                report.query_started(str(watch.query.id))
+        # The stream's own is not always among them: its part of a backfill may be done before its companion's.
+        report.enter(DriverPhase.RUNNING)
         return running
 
     @property
     def is_active(self) -> bool:
         """Whether a query may still start a batch."""
         return any(watch.query.isActive for watch in self._watches)
-
-    def _start_all(
-        self, writer: "DataStreamWriter", companions: "tuple[DataStreamWriter, ...]", assignment: Assignment
-    ) -> None:
-        self._watches.append(_start(writer, assignment, name=assignment.stream, checkpoint=assignment.checkpoint))
-        for number, companion in enumerate(companions):
-            checkpoint = companion_checkpoint(assignment.checkpoint, number)
-            name = f"{assignment.stream}-{number}"
-            self._watches.append(_start(companion, assignment, name=name, checkpoint=checkpoint))
 
     def run(self, *, is_stop_wanted: Callable[[], bool]) -> bool:
         """Until all have ended by themselves (True), or were stopped on request (False).
@@ -125,17 +143,17 @@ class RunningQueries:
             self._executors = self._count_or_unknown()
         self._looks += 1
         self._report.saw([watch.look() for watch in self._watches], executors=self._executors)
-        for number, watch in enumerate(self._watches):
-            self._tell_progress(number, watch)
+        for watch in self._watches:
+            self._tell_progress(watch)
 
-    def _tell_progress(self, number: int, watch: QueryWatch) -> None:
+    def _tell_progress(self, watch: QueryWatch) -> None:
         try:
             events = watch.new_progress()
         except Exception as error:
             # The query goes on without being measured; a JVM that is gone shows in every other question.
-            self._report.miss_progress(error, query=number)
+            self._report.miss_progress(error, query=watch.number)
             return
-        self._report.add_progress(events, query=number)
+        self._report.add_progress(events, query=watch.number)
 
     def _count_or_unknown(self) -> int:
         try:
@@ -160,8 +178,8 @@ def _executors_of_session() -> Callable[[], int]:
     return lambda: max(0, len(context.statusTracker().getExecutorInfos()) - 1)
 
 
-def _start(writer: "DataStreamWriter", assignment: Assignment, *, name: str, checkpoint: str) -> QueryWatch:
-    writer = writer.queryName(name).option("checkpointLocation", checkpoint)
+def _start(query: PlannedQuery, assignment: Assignment) -> "StreamingQuery":
+    writer = query.writer.queryName(query.name).option("checkpointLocation", query.checkpoint)
     match assignment.trigger_kind:
         case "processing_time":
             writer = writer.trigger(processingTime=f"{assignment.trigger_interval.total_seconds():g} seconds")
@@ -169,4 +187,4 @@ def _start(writer: "DataStreamWriter", assignment: Assignment, *, name: str, che
             writer = writer.trigger(availableNow=True)
         case "once":
             writer = writer.trigger(once=True)
-    return QueryWatch(writer.start())
+    return writer.start()

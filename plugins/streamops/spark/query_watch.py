@@ -32,13 +32,16 @@ class QuerySight:
     name: str
     step: QueryStep
     message: str = ""
+    number: int = 0
+    """Which of the driver's queries it is: 0 is the stream's own."""
 
 
 class QueryWatch:
     """One query under its driver's eyes."""
 
-    def __init__(self, query: "StreamingQuery") -> None:
+    def __init__(self, query: "StreamingQuery", *, number: int = 0) -> None:
         self.query = query
+        self.number = number
         self._query_id = str(query.id)
         self._name = query.name or ""
         self._newest: _Mark | None = None
@@ -48,7 +51,8 @@ class QueryWatch:
         """Where it stands."""
         status = self.query.status
         message = str(status["message"])[:MESSAGE_LENGTH]
-        return QuerySight(query_id=self._query_id, name=self._name, step=self._step(status, message), message=message)
+        step = self._step(status, message)
+        return QuerySight(query_id=self._query_id, name=self._name, step=step, message=message, number=self.number)
 
     def new_progress(self) -> list[str]:
         """Each progress event since the last call, one line of JSON each, oldest first. Raises anything for an odd one."""

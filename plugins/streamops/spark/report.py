@@ -59,12 +59,12 @@ class DriverReport:
             self._enter(DriverPhase.RUNNING)
 
     def saw(self, sights: Sequence[QuerySight], *, executors: int = UNKNOWN_EXECUTORS) -> None:
-        """One look at all queries, the stream's own first."""
+        """One look at all queries that there are now."""
         with self._lock:
             now = self._looked_at = self._clock.monotonic()
             self._executors = executors
-            for number, sight in enumerate(sights):
-                self._query(number).see(sight, now=now)
+            for sight in sights:
+                self._query(sight.number).see(sight, now=now)
 
     def add_progress(self, events: Iterable[str], *, query: int = 0) -> None:
         """Spark's progress events of one query, one line of JSON each, oldest first; 0 is the stream's own query.

@@ -19,15 +19,17 @@ from streamops.clock import Clock, SystemClock
 from streamops.control.assignment import Assignment, assignment_of
 from streamops.control.drivers import DriverPhase
 from streamops.control.follow import Standing
-from streamops.control.records import Outcome
+from streamops.control.records import ClaimMode, Outcome
 from streamops.errors import StorageError, StreamOpsError
+from streamops.spark.backfill_guard import refuse_unfit_job, refuse_unfit_plan
+from streamops.spark.backfill_run import BackfillRun, pinned_confs, read_plan
 from streamops.spark.beats import BeatThread
 from streamops.spark.context import StreamContext
 from streamops.spark.failure import exit_record, failure_text
 from streamops.spark.hadoop import HadoopStorage
 from streamops.spark.lease import DriverIdentity, Lease
 from streamops.spark.logfile import CappedLog
-from streamops.spark.query import RunningQueries
+from streamops.spark.query import RunningQueries, planned_queries
 from streamops.spark.report import DriverReport
 from streamops.spark.stop_signal import StopSignal
 from streamops.spark.watchdog import Watchdog, kill_processes
@@ -86,7 +88,7 @@ class _Driver:
         self._report = DriverReport(clock=clock)
         self._lease = Lease(HadoopStorage(spark), self._identity, self._report, clock=clock)
         self._log_file = CappedLog(arguments.log)
-        self._queries: RunningQueries | None = None
+        self._queries: RunningQueries | BackfillRun | None = None
 
     def run(self) -> Ending:
         started = self._clock.monotonic()
@@ -121,11 +123,10 @@ class _Driver:
         return ending
 
     def _run_queries(self, assignment: Assignment, beats: BeatThread) -> Ending:
-        context = StreamContext(assignment)
         try:
-            writer = _load_define(assignment.job)(self._spark, context)
+            make = self._defined(assignment)
             if not self._why_stop(beats):
-                self._queries = RunningQueries.start(writer, context.companions, assignment, self._report)
+                self._queries = make()
                 if self._queries.run(is_stop_wanted=lambda: bool(self._why_stop(beats))):
                     return Ending(outcome=Outcome.FINISHED)
             return Ending(outcome=Outcome.STOPPED, text=self._why_stop(beats))
@@ -136,6 +137,28 @@ class _Driver:
                 self._report.enter(DriverPhase.STOPPING)
                 self._stop_rest(self._queries)
             return ending
+
+    def _defined(self, assignment: Assignment) -> "Callable[[], RunningQueries | BackfillRun]":
+        """Let the job define its queries; what is returned makes them run."""
+        if assignment.mode is ClaimMode.BACKFILL:
+            return self._defined_backfill(assignment)
+        context = StreamContext(assignment)
+        writer = _load_define(assignment.job)(self._spark, context)
+        queries = planned_queries(writer, context.companions, assignment)
+        return lambda: RunningQueries.start(queries, assignment, self._report)
+
+    def _defined_backfill(self, assignment: Assignment) -> "Callable[[], BackfillRun]":
+        storage = HadoopStorage(self._spark)
+        plan = read_plan(storage, assignment)
+        refuse_unfit_plan(plan, assignment)
+        context = StreamContext(assignment, plan)
+        writer = _load_define(assignment.job)(self._spark, context)
+        queries = planned_queries(writer, context.companions, assignment)
+        refuse_unfit_job(plan, context, queries)
+        conf = pinned_confs(self._spark)
+        return lambda: BackfillRun(
+            plan, queries, assignment, self._report, storage=storage, clock=self._clock, conf=conf
+        )
 
     def _why_stop(self, beats: BeatThread) -> str:
         """Who wants the driver to stop between two batches; empty while nobody does."""
@@ -148,7 +171,7 @@ class _Driver:
             return Ending(outcome=Outcome.STOPPED, text=f"stopped in the middle of a batch, which runs again: {text}")
         return Ending(outcome=Outcome.FAILED, text=text)
 
-    def _stop_rest(self, queries: RunningQueries) -> None:
+    def _stop_rest(self, queries: "RunningQueries | BackfillRun") -> None:
         try:
             queries.stop()
         except Exception:

@@ -33,14 +33,14 @@ def history(*batches: tuple[int, float], backlog: int = 0) -> ProgressHistory:
 def test_under_load_the_records_their_steps_and_the_start_make_it():
     found = estimate_backfill(60_000, 6, history((10_000, 10), (10_000, 10), backlog=5))
 
-    # 60 s for the records, 2 s for each step, 20 s until the first.
-    assert found == Estimate(seconds=92.0, reason="by 1000 records a second of its last batches")
+    # 60 s for the records, 2 s for each step, 40 s until the first.
+    assert found == Estimate(seconds=112.0, reason="by 1000 records a second of its last batches")
 
 
 def test_what_was_never_loaded_makes_a_ceiling():
     found = estimate_backfill(1_000, 1, history((10, 2), (200, 4)))
 
-    assert found == Estimate(seconds=42.0, is_ceiling=True, reason="it was seen to read 50 records a second at least")
+    assert found == Estimate(seconds=62.0, is_ceiling=True, reason="it was seen to read 50 records a second at least")
 
 
 @pytest.mark.parametrize("batches", [[], [(0, 3)]], ids=["no batch", "no record"])

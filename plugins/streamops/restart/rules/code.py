@@ -7,6 +7,12 @@ from streamops.restart.rules.rule import Rule
 
 PLAN = (
     Rule(
+        id="backfill-refused",
+        failure_class=FailureClass.CODE_ERROR,
+        words=("streamops.errors.BackfillError",),
+        source="streamops: plan, job and checkpoint of a backfill do not fit each other; the next driver finds the same",
+    ),
+    Rule(
         id="records",
         failure_class=FailureClass.CODE_ERROR,
         words=(
