@@ -71,14 +71,17 @@ def _recorded(plan: ActPlan, done: Carried | tuple[Record, ...]) -> tuple[ActRes
 
 
 def ask(plan: ActPlan, *, yes: bool) -> None:
+    """As `ask_whether`, for a plan."""
+    ask_whether(f"{plan.act} {plan.stream}", yes=yes)
+
+
+def ask_whether(what: str, *, yes: bool) -> None:
     """Go on only if the person says so, or has said so before. SettingsError where there is nobody to ask."""
     if yes:
         return
     if not sys.stdin.isatty():
-        raise SettingsError(
-            f"{plan.act} {plan.stream}: there is no terminal to ask at; add --yes, or --dry-run to look"
-        )
-    if not confirmed(f"{plan.act} {plan.stream}?"):
+        raise SettingsError(f"{what}: there is no terminal to ask at; add --yes, or --dry-run to look")
+    if not confirmed(f"{what}?"):
         say("nothing was done")
         raise typer.Exit(1)
 

@@ -11,7 +11,20 @@ from typing import Annotated, Any
 import typer
 
 from streamops import __version__
-from streamops.cli import catchup, check, config, history, lag, logs, plan, reconcile, requests, status, supervise
+from streamops.cli import (
+    backfill,
+    catchup,
+    check,
+    config,
+    history,
+    lag,
+    logs,
+    plan,
+    reconcile,
+    requests,
+    status,
+    supervise,
+)
 from streamops.cli.entry_points import GroupWithEntryPoints
 from streamops.cli.output import say
 from streamops.cli.wiring import Session, Wiring
@@ -37,6 +50,7 @@ app.command()(requests.restart)
 app.command()(requests.release)
 app.command()(requests.adopt)
 app.command()(catchup.catchup)
+app.command()(backfill.backfill)
 app.command()(history.history)
 app.command()(logs.logs)
 app.command()(supervise.supervise)

@@ -12,6 +12,7 @@ from typing import Protocol
 from rich.text import Text
 
 from streamops.cli.act_result import ActOutcome, ActResult
+from streamops.cli.backfill_text import BackfillAnswer, answer_fields, answer_lines
 from streamops.cli.console import PrintableConsole, printable
 from streamops.cli.history_text import history_lines
 from streamops.cli.lag_text import lag_fields, lag_heading, lag_table, partition_table, rest
@@ -76,6 +77,14 @@ class Output(Protocol):
         """What became of a bounded run."""
         ...
 
+    def backfill(self, answer: BackfillAnswer) -> None:
+        """A backfill: its plan, or where it stands."""
+        ...
+
+    def backfills(self, stream: str, answers: Sequence[BackfillAnswer]) -> None:
+        """All backfills of a stream."""
+        ...
+
     def log(self, log: DriverLog) -> None:
         """The end of a driver's log."""
         ...
@@ -130,6 +139,12 @@ class JsonOutput:
 
     def run(self, result: RunResult) -> None:
         self._print(run_fields(result))
+
+    def backfill(self, answer: BackfillAnswer) -> None:
+        self._print(answer_fields(answer))
+
+    def backfills(self, stream: str, answers: Sequence[BackfillAnswer]) -> None:
+        self._print({"stream": stream, "backfills": [answer_fields(answer) for answer in answers]})
 
     def log(self, log: DriverLog) -> None:
         self._print(dataclasses.asdict(log))
@@ -213,6 +228,16 @@ class TextOutput:
     def run(self, result: RunResult) -> None:
         for line in run_lines(result):
             self._console.print(line)
+
+    def backfill(self, answer: BackfillAnswer) -> None:
+        for line in answer_lines(answer):
+            self._console.print(line)
+
+    def backfills(self, stream: str, answers: Sequence[BackfillAnswer]) -> None:
+        if not answers:
+            self._console.print(f"{stream}: no backfill was ever asked for")
+        for answer in answers:
+            self.backfill(answer)
 
     def log(self, log: DriverLog) -> None:
         # As it was written: a driver's own colours and tabs are nobody else's business.

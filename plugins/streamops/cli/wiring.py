@@ -18,6 +18,7 @@ from streamops.settings import Settings, load_settings
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
 from streamops.supervisor import Look, Supervisor
+from streamops.supervisor.backfills.backfill_desk import BackfillDesk, sinks_of
 from streamops.supervisor.desk import Desk
 from streamops.supervisor.requests import this_author, this_person
 from streamops.supervisor.runs.run_desk import RunDesk
@@ -101,6 +102,17 @@ class Session:
     def run_desk(self, spec: StreamSpec) -> RunDesk:
         """Where that person plans bounded runs, asks for them and follows them."""
         return RunDesk(self.desk(spec), storage=storage_for(spec.checkpoint), clock=self.clock)
+
+    def backfill_desk(self, spec: StreamSpec) -> BackfillDesk:
+        """Where that person plans backfills of a stream. SettingsError where its cluster can't be asked at all."""
+        return BackfillDesk(
+            spec,
+            storage=storage_for(spec.checkpoint),
+            clock=self.clock,
+            author=this_person(),
+            broker=self.wiring.broker_of(spec),
+            others=sinks_of(self.settings().streams),
+        )
 
     def log_reader(self, spec: StreamSpec) -> LogReader:
         """The control log of a stream, to read."""

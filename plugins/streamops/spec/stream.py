@@ -194,6 +194,11 @@ class StreamSpec:
         """What a claim for the stream as it is declared is for."""
         return _OWN_RUN[self.mode]
 
+    @property
+    def bounded_run(self) -> ClaimMode:
+        """What a claim is for that lets the stream read what there is, and end."""
+        return ClaimMode.CATCHUP if self.mode is Mode.LIVE else self.own_run
+
     def as_run(self, run: ClaimMode) -> "StreamSpec":
         """What a driver with such a claim is given: a live stream catches up by availableNow, with what `catchup` says.
 

@@ -26,7 +26,7 @@ from streamops.control.state import Epoch
 from streamops.errors import AppendRefusedError, StreamOpsError
 from streamops.launch import Launcher
 from streamops.restart import FailureClass, Remedy
-from streamops.spec import StreamSpec
+from streamops.spec import Mode, StreamSpec
 from streamops.spec.wire import spec_text
 from streamops.supervisor.bundle import file_sha256
 from streamops.supervisor.checkpoints import position_of
@@ -89,7 +89,8 @@ class Actor:
     def _claim(self, decision: Decision, observation: Observation) -> None:
         checkpoint = observation.checkpoint
         position = position_of(checkpoint, observation.companions) if checkpoint else self._observer.position()
-        register(self._log.storage, self._state_root, registry_entry(self._spec, position.query_id))
+        if self._spec.mode is not Mode.BACKFILL:  # Its checkpoint is its own by its very name, and nobody declares it.
+            register(self._log.storage, self._state_root, registry_entry(self._spec, position.query_id))
         token = uuid.uuid4().hex
         body = Claimed(
             stream=self._spec.name,

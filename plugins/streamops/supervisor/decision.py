@@ -20,7 +20,7 @@ class Action(StrEnum):
     STOPPED = "stopped"
     """It stands still because somebody asked for it."""
     IDLE = "idle"
-    """Nothing is to run: a scheduled stream between two runs, a backfill that is done."""
+    """Nothing is to run: a scheduled stream between two runs, a backfill that is done or waits for a person."""
     PARKED = "parked"
     """It stands still until a person releases it."""
     BLOCKED = "blocked"

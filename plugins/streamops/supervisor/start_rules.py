@@ -11,7 +11,7 @@ from streamops.restart import (
     fruitless_row,
     wait_after,
 )
-from streamops.spec import Mode, StreamSpec
+from streamops.spec import StreamSpec
 from streamops.supervisor.checkpoints import position_of
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.given_timings import timings_of
@@ -88,11 +88,9 @@ def maintenance(observation: Observation, spec: StreamSpec) -> Decision | None:
 
 
 def idle(observation: Observation, spec: StreamSpec) -> Decision | None:
-    """A scheduled stream waits for its next run, a backfill that is done for nothing at all."""
+    """A scheduled stream waits for its next run, a backfill until somebody goes on with it."""
     if wanted_run(observation, spec):
         return None
-    if spec.mode is Mode.BACKFILL:
-        return Decision(action=Action.IDLE, reason="the backfill is done")
     when = f" ({spec.schedule.cron} {spec.schedule.timezone})" if spec.schedule else ""
     return Decision(action=Action.IDLE, reason=f"between two runs{when}")
 

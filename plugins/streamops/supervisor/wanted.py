@@ -15,20 +15,12 @@ def wanted_run(observation: Observation, spec: StreamSpec) -> ClaimMode | None:
     open_one = state.maintenance
     if open_one and open_one.until > observation.now:
         return None if open_one.run is None or has_finished(state) else open_one.run
-    match spec.mode:
-        case Mode.LIVE:
-            return ClaimMode.LIVE
-        case Mode.BACKFILL:
-            return None if _is_done(state) else ClaimMode.BACKFILL
-        case Mode.SCHEDULED:
-            return None
+    return ClaimMode.LIVE if spec.mode is Mode.LIVE else None
 
 
 def has_finished(state: LogState) -> bool:
     """Whether the run that somebody has asked for has ended by itself: it has read all that there was."""
-    return state.maintenance is not None and state.maintenance.is_time_of(state.newest) and _is_done(state)
-
-
-def _is_done(state: LogState) -> bool:
-    newest = state.newest
-    return newest is not None and newest.end is not None and newest.end.outcome is Outcome.FINISHED
+    open_one, newest = state.maintenance, state.newest
+    if open_one is None or newest is None or not open_one.is_time_of(newest):
+        return False
+    return newest.end is not None and newest.end.outcome is Outcome.FINISHED

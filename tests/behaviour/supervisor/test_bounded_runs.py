@@ -267,26 +267,18 @@ def test_a_run_that_was_only_asked_for_is_over_when_its_time_is(world):
 # A backfill
 
 
-def test_a_backfill_runs_at_once_and_once(tmp_path):
-    spec = a_scheduled_stream(mode=Mode.BACKFILL, schedule=None)
-    world = World(tmp_path, spec=spec)
+def test_a_backfill_runs_when_it_is_asked_for_and_rests_when_it_is_done(tmp_path):
+    world = World(tmp_path, spec=a_scheduled_stream(mode=Mode.BACKFILL, schedule=None))
     supervisor = world.supervisor()
+    assert supervisor.settle().action is Action.IDLE
+    world.person().begin_run(ClaimMode.BACKFILL, "repair", until=world.clock.now() + HOUR)
+    world.run(seconds(10), supervisor)
+    world.kill(world.driver)
 
     decision = world.run(seconds(180), supervisor)
 
     assert decision.action is Action.IDLE
-    assert claims(world) == [ClaimMode.BACKFILL]
-    assert outcomes(world) == [Outcome.FINISHED]
-
-
-def test_a_backfill_that_dies_goes_on(tmp_path):
-    world = World(tmp_path, spec=a_scheduled_stream(mode=Mode.BACKFILL, schedule=None))
-    supervisor = world.supervisor()
-    world.run(seconds(10), supervisor)
-    world.kill(world.driver)
-
-    world.run(seconds(180), supervisor)
-
+    assert claims(world) == [ClaimMode.BACKFILL, ClaimMode.BACKFILL]
     assert outcomes(world) == [Outcome.DIED, Outcome.FINISHED]
 
 

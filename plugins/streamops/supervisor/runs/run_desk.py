@@ -8,12 +8,11 @@ from streamops.checkpoint.layout import OFFSETS
 from streamops.checkpoint.offsets import parse_offsets
 from streamops.clock import Clock
 from streamops.control.drivers import driver_instances, traces_among
-from streamops.control.layout import PROGRESS, control_folder, driver_folder
+from streamops.control.layout import control_folder
 from streamops.control.log import LogReader
-from streamops.control.records import ClaimMode, MaintenanceBegun, Record
+from streamops.control.records import MaintenanceBegun, Record
 from streamops.coverage.catch_up import catch_up, throughput_of
 from streamops.errors import StreamOpsError
-from streamops.progress import ProgressHistory, read_progress
 from streamops.restart import Safety
 from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage, join
@@ -23,6 +22,7 @@ from streamops.supervisor.act_progress import ActProgress, Stage, why_it_lives
 from streamops.supervisor.decision import Action
 from streamops.supervisor.desk import Desk
 from streamops.supervisor.find_request import find_record
+from streamops.supervisor.lags.last_progress import last_progress
 from streamops.supervisor.log_tail import records_backwards
 from streamops.supervisor.runs.news import News, news_of
 from streamops.supervisor.runs.report import RunReport, report_run
@@ -65,7 +65,7 @@ class RunDesk:
         """What a run would do. Raises StreamOpsError where the facts can't be had."""
         sight = self._desk.sight()
         news = news_of(sight.checkpoints, sight.coverages)
-        estimate = self._estimate(sight, news)
+        estimate = self._estimate(news)
         budget = budget or self.spec.catchup.budget
         plan = ActPlan(
             act=Act.CATCHUP,
@@ -87,7 +87,7 @@ class RunDesk:
     def begin(self, planned: PlannedRun) -> Record:
         """Ask for the run. ControlLogError where the stream stands still, or another run is under way."""
         return self._desk.requests.begin_run(
-            ClaimMode.CATCHUP,
+            self.spec.bounded_run,
             planned.plan.reason,
             until=self._clock.now() + planned.budget,
             estimated=planned.estimate,
@@ -101,6 +101,12 @@ class RunDesk:
         """The run that was asked for with a mark in its reason. StorageError."""
         backwards = records_backwards(self._storage, self._control)
         return find_record(backwards, mark, since=since, kinds=(MaintenanceBegun,))
+
+    def newest(self) -> int | None:
+        """The number of the newest run that is on record; None for none. StorageError."""
+        backwards = records_backwards(self._storage, self._control)
+        runs = (one.number for one in backwards if isinstance(one, Record) and _asks_for_a_run(one))
+        return next(runs, None)
 
     def report(self, number: int) -> RunReport:
         """What has come of a run so far. StorageError, ControlLogError."""
@@ -139,7 +145,7 @@ class RunDesk:
         return ActProgress(stage=stage, evidence=look.decision.reason)
 
     def _effects(self, sight: Sight, news: News, budget: timedelta, estimate: timedelta | None) -> tuple[str, ...]:
-        run = self.spec.as_run(ClaimMode.CATCHUP)
+        run = self.spec.as_run(self.spec.bounded_run)
         plan = sight.start_plan
         accepted = self.spec.sink.guarantee.accepts(plan.safety) or plan.safety is Safety.UNKNOWN
         return (
@@ -153,20 +159,14 @@ class RunDesk:
             *(("then the live query is started again",) if self.spec.mode is Mode.LIVE else ()),
         )
 
-    def _estimate(self, sight: Sight, news: News) -> timedelta | None:
-        """By the batches that the newest driver has run; what is written meanwhile is none of this run's."""
-        newest = sight.look.observation.state.newest
-        if newest is None or news.offsets is None:
+    def _estimate(self, news: News) -> timedelta | None:
+        """By the batches that the newest drivers have run; what is written meanwhile is none of this run's."""
+        if news.offsets is None:
             return None
-        history = self._progress(newest.number)
+        history = last_progress(self._storage, self._control)
         needed = catch_up(news.offsets, throughput_of(history), growth=0).duration
         return needed + START if needed is not None else None
 
-    def _progress(self, epoch: int) -> ProgressHistory:
-        """Of the driver that was the last to do anything; none where it left none."""
-        instances = [found for found in driver_instances(self._storage, self._control) if found[0] <= epoch]
-        for number, instance in reversed(instances):
-            history = read_progress(self._storage, join(driver_folder(self._control, number, instance), PROGRESS))
-            if any(event.has_run for event in history.events):
-                return history
-        return ProgressHistory()
+
+def _asks_for_a_run(record: Record) -> bool:
+    return isinstance(record.body, MaintenanceBegun) and record.body.run is not None

@@ -1,0 +1,141 @@
+"""`streamops backfill`: a range of the source once more, exactly, to the same table or to another one."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import typer
+
+from streamops.backfill import AskedRange
+from streamops.cli.acting import ask_whether
+from streamops.cli.backfill_options import (
+    AcceptExpired,
+    Approximate,
+    Chunk,
+    DeadLetters,
+    End,
+    From,
+    Listed,
+    Resume,
+    Slack,
+    Table,
+    To,
+    bound,
+)
+from streamops.cli.backfill_text import BackfillAnswer, plan_lines, refusal_lines
+from streamops.cli.backfill_watch import BackfillWatch
+from streamops.cli.options import AsJson, DryRun, Stream, Yes, session_of
+from streamops.cli.output import output, say
+from streamops.cli.wiring import Session
+from streamops.errors import SettingsError
+from streamops.settings.load import project_root
+from streamops.settings.resolve import resolve_folder
+from streamops.supervisor.backfills.backfill_desk import CHUNK, AskedBackfill, BackfillDesk, PlannedBackfill
+from streamops.supervisor.backfills.shelf import id_at
+
+
+def backfill(
+    context: typer.Context,
+    stream: Stream,
+    begin: From = "",
+    end: To = "",
+    reason: str = typer.Option("", "--reason", metavar="TEXT", help="Why, for the record.", show_default=False),
+    table: Table = "",
+    dead_letters: DeadLetters = "",
+    slack: Slack = "0s",  # type: ignore[assignment]  # Typer parses defaults as well.
+    chunk: Chunk = CHUNK,
+    accept_expired: AcceptExpired = False,
+    approximate: Approximate = False,
+    resume: Resume = "",
+    stop: End = "",
+    listed: Listed = False,
+    wait: bool = typer.Option(True, "--wait/--no-wait", help="Watch it to its end; its driver needs nobody for that."),
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read a range of a stream's source once more, through the stream's own job.
+
+    Both ends are exact to the record. It runs on a checkpoint of its own beside the live query, in steps, and goes on after a
+    kill where it stood. What it does is told first: what is read of each partition, what of it is deleted already, what the
+    table does with rows that it has. To the stream's own table only if that knows rows by their key; else name another one.
+
+    Exit code 1: refused, or not done and not going on by itself.
+    """
+    session = session_of(context)
+    spec = session.spec(stream)
+    desk = session.backfill_desk(spec)
+    if listed:
+        output(as_json=as_json).backfills(stream, [_standing(session, desk, name) for name in desk.known()])
+        return
+    if stop:
+        plan = desk.read(stop)
+        watch = BackfillWatch(session, desk, plan)
+        watch.stop(_said(reason))
+        answer = _standing(session, desk, stop)
+    elif resume:
+        answer = _gone_on(session, desk, resume, reason=reason, wait=wait)
+    else:
+        asked = AskedBackfill(
+            range=_range(begin, end, slack),
+            reason=_said(reason),
+            table=_folder(session, table),
+            dead_letters=_folder(session, dead_letters),
+            chunk=chunk,
+            accepts_expired=accept_expired,
+            is_approximate=approximate,
+        )
+        answer = _begun(session, desk, asked, wait=wait, yes=yes, dry_run=dry_run)
+    output(as_json=as_json).backfill(answer)
+    raise typer.Exit(answer.exit_code)
+
+
+def _begun(
+    session: Session, desk: BackfillDesk, asked: AskedBackfill, *, wait: bool, yes: bool, dry_run: bool
+) -> BackfillAnswer:
+    planned = desk.plan(asked, backfill=id_at(session.clock.now()))
+    if planned.plan is None:
+        for line in refusal_lines(desk.spec.name, planned):
+            say(line)
+        raise typer.Exit(1)
+    if dry_run:
+        return BackfillAnswer(plan=planned.plan, planned=planned)
+    for line in plan_lines(planned):
+        say(line)
+    ask_whether(f"backfill {desk.spec.name}", yes=yes)
+    desk.keep(planned.plan)
+    answer = BackfillWatch(session, desk, planned.plan).go(asked.reason, estimate=_seconds(planned), wait=wait)
+    return replace(answer, planned=planned)
+
+
+def _gone_on(session: Session, desk: BackfillDesk, name: str, *, reason: str, wait: bool) -> BackfillAnswer:
+    plan = desk.read(name)
+    watch = BackfillWatch(session, desk, plan)
+    if desk.progress(plan).is_done and not watch.is_open:
+        return _standing(session, desk, name)
+    return watch.go(reason.strip() or plan.reason, estimate=None, wait=wait)
+
+
+def _standing(session: Session, desk: BackfillDesk, name: str) -> BackfillAnswer:
+    plan = desk.read(name)
+    return BackfillWatch(session, desk, plan).answer()
+
+
+def _seconds(planned: PlannedBackfill) -> timedelta | None:
+    known = planned.estimate.seconds if planned.estimate else None
+    return timedelta(seconds=known) if known is not None else None
+
+
+def _range(begin: str, end: str, slack: timedelta) -> AskedRange:
+    if not begin or not end:
+        raise SettingsError("which range? --from and --to name its ends; --list shows the backfills that there are")
+    return AskedRange(begin=bound(begin, option="--from"), end=bound(end, option="--to"), slack=slack)
+
+
+def _said(reason: str) -> str:
+    if not reason.strip():
+        raise SettingsError("--reason is empty: say why, others will read it")
+    return reason.strip()
+
+
+def _folder(session: Session, text: str) -> str:
+    return resolve_folder(text, root=project_root(session.path)) if text else ""

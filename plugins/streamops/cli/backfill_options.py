@@ -1,0 +1,70 @@
+"""What can be said of a backfill at the terminal."""
+
+from datetime import datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from streamops.backfill import OffsetBound, TimeBound
+from streamops.backfill.asked import Bound
+from streamops.cli.options import duration
+from streamops.control.backfill_plan import Offsets
+from streamops.errors import SettingsError
+from streamops.supervisor.backfills.backfill_desk import CHUNK
+
+EXPECTED = """a time with its zone such as 2026-11-28T14:00+01:00, or offsets such as '{"orders":{"0":100,"1":90}}'"""
+
+
+def bound(text: str, *, option: str) -> Bound:
+    """A time with zone, or offsets as Spark's Kafka source writes them. SettingsError for anything else."""
+    try:
+        if text.lstrip().startswith("{"):
+            return OffsetBound(offsets=Offsets.from_kafka(text))
+        return TimeBound(at=datetime.fromisoformat(text))
+    except ValueError as error:
+        raise SettingsError(f"{option}: found {text!r}, expected {EXPECTED} ({error})") from error
+
+
+From = Annotated[
+    str, typer.Option("--from", metavar="TIME|OFFSETS", help=f"The first record: {EXPECTED}.", show_default=False)
+]
+To = Annotated[
+    str, typer.Option("--to", metavar="TIME|OFFSETS", help="Behind the last record, as --from.", show_default=False)
+]
+Slack = Annotated[
+    timedelta,
+    typer.Option(
+        parser=duration,
+        metavar="DURATION",
+        help="How late a record of the time range may have come: read on so far, and leave out what is too young.",
+    ),
+]
+Table = Annotated[
+    str, typer.Option(metavar="PATH", help="Write there instead of the stream's own table.", show_default=False)
+]
+DeadLetters = Annotated[
+    str,
+    typer.Option(
+        metavar="PATH", help="Where records go that can't be parsed. Default: beside the table.", show_default=False
+    ),
+]
+Chunk = Annotated[int, typer.Option(metavar="N", min=1, help=f"Records of a step at most. Default: {CHUNK}.")]
+AcceptExpired = Annotated[
+    bool,
+    typer.Option("--accept-expired", help="Go on although records of the range are deleted.", show_default=False),
+]
+Approximate = Annotated[
+    bool,
+    typer.Option(
+        "--approximate",
+        help="Run a job that keeps state, though it sees the range alone.",
+        show_default=False,
+    ),
+]
+Resume = Annotated[
+    str, typer.Option("--resume", metavar="ID", help="Go on with a backfill, or watch it.", show_default=False)
+]
+End = Annotated[
+    str, typer.Option("--stop", metavar="ID", help="Stop a backfill between two steps.", show_default=False)
+]
+Listed = Annotated[bool, typer.Option("--list", help="Show the stream's backfills.", show_default=False)]

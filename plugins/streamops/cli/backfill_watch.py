@@ -1,0 +1,104 @@
+"""One backfill from the terminal: begun, supervised by this very command, followed with a bar.
+
+Its driver goes from step to step by itself. A supervisor is there to start it, and to start it again.
+"""
+
+from datetime import timedelta
+
+import typer
+
+from streamops.backfill import Expired
+from streamops.cli.backfill_text import BackfillAnswer
+from streamops.cli.output import say
+from streamops.cli.progress_bar import Tell, counted
+from streamops.cli.wiring import Session
+from streamops.control.backfill_plan import BackfillPlan
+from streamops.control.records import ClaimMode
+from streamops.errors import StreamOpsError
+from streamops.storage.kinds import storage_for
+from streamops.supervisor import Action, Supervisor
+from streamops.supervisor.backfills.backfill_desk import BackfillDesk
+from streamops.supervisor.backfills.budget import BUDGET
+from streamops.supervisor.backfills.derived import backfill_spec
+from streamops.supervisor.runs.run_desk import RunDesk
+
+POLL = timedelta(seconds=2)
+_STANDS_STILL = frozenset({Action.STOPPED, Action.PARKED, Action.BLOCKED})
+
+
+class BackfillWatch:
+    """One backfill, for the person at this terminal."""
+
+    def __init__(self, session: Session, desk: BackfillDesk, plan: BackfillPlan) -> None:
+        self._session = session
+        self._desk = desk
+        self._plan = plan
+        self._spec = backfill_spec(desk.spec, plan)
+        self._acts = session.desk(self._spec)
+        self._runs = RunDesk(self._acts, storage=storage_for(self._spec.checkpoint), clock=session.clock)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a run of it is under way."""
+        return self._acts.requests.state().maintenance is not None
+
+    def go(self, reason: str, *, estimate: timedelta | None, wait: bool) -> BackfillAnswer:
+        """Begin or go on, and with `wait` stay until it is over or can't go on by itself."""
+        requests = self._acts.requests
+        if requests.state().parked:
+            requests.release(reason)
+        if not self.is_open:
+            until = self._session.clock.now() + BUDGET
+            requests.begin_run(ClaimMode.BACKFILL, reason, until=until, estimated=estimate)
+        supervisor = self._session.wiring.supervisor(
+            self._spec, state_root=self._session.settings().state_root, actor="backfill", kind=Supervisor
+        )
+        try:
+            with counted(f"backfilling {self._plan.stream}", total=self._plan.records) as tell:
+                return self._watched(supervisor, tell, wait=wait)
+        except KeyboardInterrupt:
+            say(
+                f"the driver goes on; `streamops backfill {self._plan.stream} --resume {self._plan.id}` watches it again"
+            )
+            raise typer.Exit(130) from None
+
+    def stop(self, reason: str) -> None:
+        """Let it end between two steps; nothing happens when it is over."""
+        self._acts.requests.end_run(reason)
+
+    def answer(self, trouble: str = "") -> BackfillAnswer:
+        """Where it stands."""
+        number = self._newest_run()
+        return BackfillAnswer(
+            plan=self._plan,
+            progress=self._desk.progress(self._plan),
+            run=self._runs.report(number) if number is not None else None,
+            trouble=trouble,
+            missing=self._missing() if trouble else (),
+        )
+
+    def _watched(self, supervisor: Supervisor, tell: Tell, *, wait: bool) -> BackfillAnswer:
+        while True:
+            try:
+                decision = supervisor.settle()
+                done = self._desk.progress(self._plan)
+                tell(done.records_done, decision.reason)
+                answer = self.answer(decision.reason if decision.action in _STANDS_STILL else "")
+                is_begun = decision.action is Action.KEEP and not wait
+                if answer.trouble or is_begun or (answer.run and answer.run.is_over):
+                    return answer
+            except StreamOpsError as error:
+                # A look that fails is no answer: the driver needs none.
+                tell(0, str(error))
+            self._session.clock.sleep(POLL)
+
+    def _newest_run(self) -> int | None:
+        open_one = self._acts.requests.state().maintenance
+        return open_one.record if open_one else self._runs.newest()
+
+    def _missing(self) -> tuple[Expired, ...]:
+        try:
+            return self._desk.missing(self._plan)
+        except StreamOpsError as error:
+            say(f"what of the rest is deleted can't be told: {error}")
+            return ()

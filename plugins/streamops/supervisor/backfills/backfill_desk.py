@@ -1,0 +1,188 @@
+"""Where backfills of one stream are planned, asked for and followed; the same for the terminal and for Airflow."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from streamops.backfill import (
+    AskedRange,
+    BackfillProgress,
+    Estimate,
+    Expired,
+    OwnSink,
+    RangeFound,
+    RangeRefused,
+    SinkChosen,
+    SinkRefused,
+    choose_sink,
+    chunks_of,
+    estimate_backfill,
+    expired_between,
+    find_range,
+    progress_of,
+)
+from streamops.clock import Clock
+from streamops.control.backfill_plan import BackfillPlan, Partition
+from streamops.control.layout import control_folder
+from streamops.control.records import Author
+from streamops.errors import BackfillError
+from streamops.kafka.broker import Broker, TimeOffset
+from streamops.spec import StreamSpec
+from streamops.storage import Storage, join
+from streamops.supervisor.backfills.derived import backfill_spec
+from streamops.supervisor.backfills.shelf import backfill_ids, read_plan, write_plan
+from streamops.supervisor.checkpoints import read_checkpoints
+from streamops.supervisor.lags.last_progress import last_progress
+
+CHUNK = 1_000_000
+"""Records of a step where nobody says: small enough to show progress and to lose little by a kill."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedBackfill:
+    """What somebody wants to have read once more."""
+
+    range: AskedRange
+    reason: str
+    table: str = ""
+    """Canonical address; empty for the stream's own table."""
+    dead_letters: str = ""
+    chunk: int = CHUNK
+    accepts_expired: bool = False
+    is_approximate: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedBackfill:
+    """A backfill before it is asked for, or why it is refused."""
+
+    plan: BackfillPlan | None
+    refusals: tuple[str, ...] = ()
+    """What is in the way, each with the way out."""
+    expired: tuple[Expired, ...] = ()
+    notes: tuple[str, ...] = ()
+    estimate: Estimate | None = None
+
+    def refuse(self) -> BackfillPlan:
+        """The plan. BackfillError with all that is in the way where there is none."""
+        if self.plan is None:
+            raise BackfillError("; ".join(self.refusals))
+        return self.plan
+
+
+def sinks_of(specs: Iterable[StreamSpec]) -> dict[str, str]:
+    """What declared streams write, each address with who writes it."""
+    found = {}
+    for spec in specs:
+        found[spec.sink.table] = f"the table of {spec.name}"
+        found[spec.sink.dead_letters] = f"the dead letters of {spec.name}"
+    return found
+
+
+class BackfillDesk:
+    """One stream's backfills, for one author."""
+
+    def __init__(
+        self,
+        spec: StreamSpec,
+        *,
+        storage: Storage,
+        clock: Clock,
+        author: Author,
+        broker: Broker,
+        others: Mapping[str, str],
+    ) -> None:
+        """`others`: addresses that declared streams write, each with who writes it."""
+        self.spec = spec
+        self._storage = storage
+        self._clock = clock
+        self._author = author
+        self._broker = broker
+        self._others = others
+
+    def plan(self, asked: AskedBackfill, *, backfill: str) -> PlannedBackfill:
+        """What would be read, in which steps, and where it would go. StorageError where the stream can't be read."""
+        sink = self._sink(asked, backfill)
+        found = self._range(asked)
+        state = self._refused_for_state(asked)
+        refusals = [state] if state else []
+        if isinstance(sink, SinkRefused):
+            refusals.append(f"{sink.reason}: {sink.way_out}")
+        if isinstance(found, RangeRefused):
+            refusals += [f"{'; '.join(found.reasons)}: {found.way_out}"]
+        if refusals or isinstance(sink, SinkRefused) or isinstance(found, RangeRefused):
+            return PlannedBackfill(plan=None, refusals=tuple(refusals), expired=found.expired)
+        plan = BackfillPlan(
+            id=backfill,
+            stream=self.spec.name,
+            by=self._author.actor,
+            at=self._clock.now(),
+            reason=asked.reason,
+            asked=str(asked.range),
+            start=found.start,
+            chunks=chunks_of(found.start, found.end, records=asked.chunk),
+            table=sink.table,
+            dead_letters=sink.dead_letters,
+            is_redirected=sink.is_redirected,
+            not_before=found.not_before,
+            before=found.before,
+            is_approximate=asked.is_approximate,
+            notes=(*found.notes, *sink.notes),
+        )
+        history = last_progress(self._storage, control_folder(self.spec.checkpoint))
+        estimate = estimate_backfill(plan.records, len(plan.chunks), history)
+        return PlannedBackfill(plan=plan, expired=found.expired, notes=plan.notes, estimate=estimate)
+
+    def keep(self, plan: BackfillPlan) -> StreamSpec:
+        """Put the plan where drivers find it; the stream that it is. ObjectExistsError where its id is taken."""
+        write_plan(self._storage, self.spec.checkpoint, plan)
+        return backfill_spec(self.spec, plan)
+
+    def known(self) -> tuple[str, ...]:
+        """The ids of all backfills of the stream. StorageError."""
+        return backfill_ids(self._storage, self.spec.checkpoint)
+
+    def read(self, backfill: str) -> BackfillPlan:
+        """The plan of one. SettingsError when there is none, ControlLogError, StorageError."""
+        return read_plan(self._storage, self.spec.checkpoint, backfill)
+
+    def progress(self, plan: BackfillPlan) -> BackfillProgress:
+        """How far it has come. StorageError."""
+        own, companions = read_checkpoints(self._storage, backfill_spec(self.spec, plan).checkpoint)
+        return progress_of(plan, [facts.last_commit for facts in (own, *companions)])
+
+    def missing(self, plan: BackfillPlan) -> tuple[Expired, ...]:
+        """What of the rest is deleted by now, to the record; none where the cluster does not tell."""
+        done = self.progress(plan).steps_done
+        if done == len(plan.chunks):
+            return ()
+        facts = self._broker.scan({topic for topic, _ in plan.start.partitions})
+        return expired_between(plan.chunk_start(done), plan.end, facts)
+
+    def _range(self, asked: AskedBackfill) -> RangeFound | RangeRefused:
+        facts = self._broker.scan(self.spec.source.topics)
+        partitions = [(topic.topic, one.partition) for topic in facts.topics for one in topic.partitions]
+        begin, end = asked.range.begin_lookup, asked.range.end_lookup
+        nothing: Mapping[Partition, TimeOffset] = {}
+        return find_range(
+            asked.range,
+            facts,
+            begins=self._broker.offsets_at(partitions, begin) if begin else nothing,
+            ends=self._broker.offsets_at(partitions, end) if end else nothing,
+            accepts_expired=asked.accepts_expired,
+        )
+
+    def _sink(self, asked: AskedBackfill, backfill: str) -> SinkChosen | SinkRefused:
+        sink = self.spec.sink
+        own = OwnSink(stream=self.spec.name, table=sink.table, dead_letters=sink.dead_letters, guarantee=sink.guarantee)
+        return choose_sink(
+            own, backfill=backfill, table=asked.table, dead_letters=asked.dead_letters, others=self._others
+        )
+
+    def _refused_for_state(self, asked: AskedBackfill) -> str:
+        """Why a job with state is not run on a range; the driver looks once more, at the job itself."""
+        if asked.is_approximate or not self._storage.list(join(self.spec.checkpoint, "state")):
+            return ""
+        return (
+            f"{self.spec.name} keeps state, and a range alone knows nothing of what came before it: its results would be others."
+            " Where near enough is good enough: --approximate"
+        )

@@ -1,0 +1,41 @@
+"""The plans of one stream's backfills, as they lie beside its checkpoint."""
+
+import re
+from datetime import datetime
+
+from streamops.control.backfill_plan import PLAN_LIMIT, BackfillPlan, decode_plan, encode_plan, is_backfill_id
+from streamops.control.layout import backfill_checkpoint, backfill_plan_address, backfills_folder
+from streamops.errors import ObjectNotFoundError, SettingsError
+from streamops.storage import ReadableStorage, Storage
+
+
+def read_plan(storage: ReadableStorage, checkpoint: str, backfill: str) -> BackfillPlan:
+    """A plan. SettingsError with those that there are when there is no such one, ControlLogError, StorageError."""
+    known = backfill_ids(storage, checkpoint)
+    if backfill not in known:
+        raise SettingsError(f"no backfill is called {backfill!r}; there are: {', '.join(known) or 'none'}")
+    address = backfill_plan_address(backfill_checkpoint(checkpoint, backfill))
+    try:
+        return decode_plan(storage.read(address, limit=PLAN_LIMIT), address=address)
+    except ObjectNotFoundError as error:
+        raise SettingsError(f"backfill {backfill} has no plan: it was given up before it began") from error
+
+
+def write_plan(storage: Storage, checkpoint: str, plan: BackfillPlan) -> None:
+    """Put a plan there for good. ObjectExistsError where its id is taken, StorageError."""
+    storage.create(backfill_plan_address(backfill_checkpoint(checkpoint, plan.id)), encode_plan(plan))
+
+
+def backfill_ids(storage: ReadableStorage, checkpoint: str) -> tuple[str, ...]:
+    """All backfills of the stream with that checkpoint, by name. StorageError."""
+    return tuple(sorted(name for name in storage.list(backfills_folder(checkpoint)) if is_backfill_id(name)))
+
+
+def id_at(moment: datetime) -> str:
+    """An id for a backfill that is asked for now: `20261128-153012`."""
+    return moment.strftime("%Y%m%d-%H%M%S")
+
+
+def id_from(text: str) -> str:
+    """An id from a name that others gave, the same for the same name: for whoever asks again after a crash."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[-64:].lstrip("-")
