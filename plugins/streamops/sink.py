@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from streamops.checkpoint.sink_log import SINK_LOG, SinkLogFacts, read_sink_log
 from streamops.deltalog import DeltaTableFacts, read_delta_table
-from streamops.deltalog.log_size import DELTA_LOG
+from streamops.deltalog.log_size import DELTA_LOG, commits_from
 from streamops.errors import DeltaLogError, MissingLibraryError, ObjectNotFoundError, StorageError
 from streamops.storage import ReadableStorage, join
 
@@ -105,6 +105,16 @@ class SinkView:
     """Read before the checkpoint: whatever it has beyond the newest plan is wrong."""
     latest: Sink
     """Read after it where the first look fell short: whatever it lacks of the commits is wrong."""
+
+
+def is_still(storage: ReadableStorage, sink: Sink, *, query_id: str | None) -> bool:
+    """Whether a sink that was read for a query is as it was, told without reading it: a Delta table without a newer commit."""
+    if not isinstance(sink, DeltaSink) or sink.query_id != query_id:
+        return False
+    try:
+        return not commits_from(storage, sink.address, sink.table.version + 1)
+    except StorageError:
+        return False
 
 
 def read_sink(

@@ -1,31 +1,60 @@
-"""From a stream's name to the desk of its acts, inside an Airflow process."""
+"""From a stream's name to the desks of its acts, runs and backfills, inside an Airflow process."""
 
+from streamops.airflow.kafka_access import kafka_access
 from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
+from streamops.kafka.confluent import ConfluentBroker
 from streamops.settings import load_settings
+from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
+from streamops.supervisor.backfills.backfill_desk import BackfillDesk, sinks_of
+from streamops.supervisor.backfills.derived import backfill_spec
+from streamops.supervisor.backfills.shelf import read_plan
 from streamops.supervisor.desk import Desk
 from streamops.supervisor.requests import this_author
 from streamops.supervisor.runs.run_desk import RunDesk
 
 
-def build_run_desk(stream: str, config: str, *, actor: str, may_submit: bool = False) -> RunDesk:
-    """The desk of a declared stream's bounded runs. SettingsError as `build_desk`."""
-    desk = build_desk(stream, config, actor=actor, may_submit=may_submit)
-    return RunDesk(desk, storage=storage_for(desk.spec.checkpoint), clock=SystemClock())
+def build_desk(stream: str, config: str, *, actor: str) -> Desk:
+    """The desk of a declared stream. SettingsError when its declaration is wrong or gone."""
+    settings = load_settings(config)
+    return _desk_of(settings.stream(stream), settings.state_root, actor=actor, may_submit=False)
 
 
-def build_desk(stream: str, config: str, *, actor: str, may_submit: bool = False) -> Desk:
-    """The desk of a declared stream; who may submit sees with the stream's connections, as `wiring.supervisor_of` has it.
+def build_run_desk(stream: str, config: str, *, actor: str, may_submit: bool = False, backfill: str = "") -> RunDesk:
+    """The desk of the bounded runs of a declared stream, or of one of its backfills.
 
-    SettingsError when its declaration is wrong or gone.
+    Who may submit sees with the stream's connections, as `wiring.supervisor_of` has it. SettingsError where there is no such
+    stream or backfill.
     """
     settings = load_settings(config)
     spec = settings.stream(stream)
-    return Desk(
-        supervisor_of(spec, state_root=settings.state_root, actor=actor, may_submit=may_submit),
+    storage = storage_for(spec.checkpoint)
+    if backfill:
+        spec = backfill_spec(spec, read_plan(storage, spec.checkpoint, backfill))
+    desk = _desk_of(spec, settings.state_root, actor=actor, may_submit=may_submit)
+    return RunDesk(desk, storage=storage, clock=SystemClock())
+
+
+def build_backfill_desk(stream: str, config: str, *, actor: str) -> BackfillDesk:
+    """Where backfills of a declared stream are planned. SettingsError also where its cluster can't be asked at all."""
+    settings = load_settings(config)
+    spec = settings.stream(stream)
+    return BackfillDesk(
+        spec,
         storage=storage_for(spec.checkpoint),
         clock=SystemClock(),
-        state_root=settings.state_root,
+        author=this_author(actor),
+        broker=ConfluentBroker(kafka_access(spec), SystemClock()),
+        others=sinks_of(settings.streams),
+    )
+
+
+def _desk_of(spec: StreamSpec, state_root: str, *, actor: str, may_submit: bool) -> Desk:
+    return Desk(
+        supervisor_of(spec, state_root=state_root, actor=actor, may_submit=may_submit),
+        storage=storage_for(spec.checkpoint),
+        clock=SystemClock(),
+        state_root=state_root,
         author=this_author(actor),
     )

@@ -11,7 +11,7 @@ from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
 from streamops.airflow.ops_dag import OPS_DAG, ops_dag
 from streamops.airflow.reconcile_dag import RECONCILE_DAG, reconcile_dag
 from streamops.airflow.retention_coverage_dag import RETENTION_COVERAGE_DAG, retention_coverage_dag
-from streamops.airflow.runs_dag import CATCHUP_DAG, RETRY, catchup_dag, scheduled_dag
+from streamops.airflow.runs_dag import BACKFILL_DAG, CATCHUP_DAG, RETRY, backfill_dag, catchup_dag, scheduled_dag
 from streamops.airflow.start_date import START
 from streamops.errors import SettingsError
 from streamops.settings import Settings, SettingsProblem, load_settings
@@ -50,6 +50,7 @@ _FLEET_DAGS: dict[str, Callable[[Settings], DAG]] = {
     RETENTION_COVERAGE_DAG: retention_coverage_dag,
     OPS_DAG: ops_dag,
     CATCHUP_DAG: catchup_dag,
+    BACKFILL_DAG: backfill_dag,
 }
 """What looks after all streams, or serves for any of them; there as soon as anything is declared."""
 

@@ -10,7 +10,6 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from streamops.airflow.act_desk import build_run_desk
 from streamops.airflow.act_log import tell_act
 from streamops.airflow.run_trigger import RunTrigger
-from streamops.airflow.wiring import build_supervisor
 from streamops.control.records import ClaimMode
 from streamops.control.state import Desire
 from streamops.errors import ControlLogError, SettingsError, StreamOpsError
@@ -53,22 +52,31 @@ class RunOperator(BaseOperator):
         run = context["dag_run"]
         mark = f"[{run.dag_id} {run.run_id}]"
         try:
-            runs = build_run_desk(self.stream, self.config, actor=_actor(context), may_submit=True)
+            runs = self.run_desk(context)
         except SettingsError as error:
             raise AirflowFailException(str(error)) from error
         found = runs.find(mark, since=run.run_after)
-        number = found.number if found else self._ask(runs, mark)
+        number = found.number if found else self.ask(runs, mark)
         return self._see_through(context, runs, number)
 
     def resume(self, context: Context, event: Mapping[str, str]) -> dict[str, Any]:
         """A further slice, woken by the trigger."""
         self.log.info("stream=%s woken for %s: %s", self.stream, event["wake"], event["reason"])
-        runs = build_run_desk(self.stream, self.config, actor=_actor(context), may_submit=True)
-        return self._see_through(context, runs, int(event["run"]), memory=event.get("memory", ""))
+        return self._see_through(context, self.run_desk(context), int(event["run"]), memory=event.get("memory", ""))
 
-    def _ask(self, runs: RunDesk, mark: str) -> int:
-        """Put the run on record, unless there is nothing to do or somebody else is at work."""
-        look = build_supervisor(self.stream, self.config, actor="look", may_submit=True).look()
+    def run_desk(self, context: Context) -> RunDesk:
+        """Where the run is asked for and followed. SettingsError."""
+        return build_run_desk(
+            self.stream, self.config, actor=actor_of(context), may_submit=True, backfill=self.backfill_id(context)
+        )
+
+    def backfill_id(self, context: Context) -> str:
+        """Which backfill of the stream is meant; empty for the stream itself."""
+        return ""
+
+    def ask(self, runs: RunDesk, mark: str) -> int:
+        """Put the run on record, unless there is nothing to do or somebody else is at work; its number."""
+        look = runs.look()
         if (left := runs.left_run(look)) is not None:
             self.log.info(
                 "stream=%s run=%d was asked for, and nobody sees it through: it is taken over", self.stream, left
@@ -91,7 +99,7 @@ class RunOperator(BaseOperator):
     def _see_through(self, context: Context, runs: RunDesk, number: int, *, memory: str = "") -> dict[str, Any]:
         """Do what is to be done now; the result when it is over. Trouble with files or connections is a wait."""
         try:
-            supervisor = build_supervisor(self.stream, self.config, actor=_actor(context), may_submit=True)
+            supervisor = runs.supervisor
             supervisor.take_over(memory)
             decision = supervisor.settle(on_act=lambda look: tell_act(self.log, self.stream, look))
             report = runs.report(number)
@@ -127,6 +135,7 @@ class RunOperator(BaseOperator):
             stream=self.stream,
             config=self.config,
             run=number,
+            backfill=self.backfill_id(context),
             dag_id=task.dag_id,
             run_id=task.run_id,
             task_id=task.task_id,
@@ -134,7 +143,7 @@ class RunOperator(BaseOperator):
         self.defer(trigger=trigger, method_name="resume")
 
 
-def _actor(context: Context) -> str:
+def actor_of(context: Context) -> str:
     """The person who has filled in a form, or else the DAG."""
     run = context["dag_run"]
     user = run.triggering_user_name

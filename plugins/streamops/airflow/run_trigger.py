@@ -10,9 +10,16 @@ from typing import Any
 from asgiref.sync import sync_to_async
 
 from streamops.airflow.act_desk import build_run_desk
+from streamops.airflow.declared_supervisor import DeclaredSupervisor
 from streamops.airflow.triggers import StreamTrigger
+from streamops.backfill import progress_of
 from streamops.errors import StreamOpsError
+from streamops.spec import StreamSpec
+from streamops.storage.kinds import storage_for
 from streamops.supervisor import Action, Look, Supervisor
+from streamops.supervisor.backfills.derived import backfill_spec
+from streamops.supervisor.backfills.shelf import decode_plan_at, read_plan
+from streamops.supervisor.checkpoints import read_checkpoints
 
 log = logging.getLogger(__name__)
 
@@ -32,17 +39,47 @@ class RunTrigger(StreamTrigger):
     The arguments are stored in Airflow's database and outlive releases: new ones get a default, old ones stay accepted.
     """
 
-    def __init__(self, *, run: int = -1, dag_id: str = "", run_id: str = "", task_id: str = "", **others: Any) -> None:
+    def __init__(
+        self,
+        *,
+        run: int = -1,
+        backfill: str = "",
+        dag_id: str = "",
+        run_id: str = "",
+        task_id: str = "",
+        **others: Any,
+    ) -> None:
         super().__init__(**others)
         self.run_number = run
+        self.backfill = backfill
+        self._told = -1
         self.dag_id = dag_id
         self.run_id = run_id
         self.task_name = task_id
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         path, arguments = super().serialize()
-        own = {"run": self.run_number, "dag_id": self.dag_id, "run_id": self.run_id, "task_id": self.task_name}
+        own = {
+            "run": self.run_number,
+            "backfill": self.backfill,
+            "dag_id": self.dag_id,
+            "run_id": self.run_id,
+            "task_id": self.task_name,
+        }
         return path, {**arguments, **own}
+
+    def supervisor(self, spec: StreamSpec, state_root: str) -> Supervisor:
+        """Of the declared stream itself, or of its backfill."""
+        if self.backfill:
+            spec = backfill_spec(spec, read_plan(storage_for(spec.checkpoint), spec.checkpoint, self.backfill))
+        return super().supervisor(spec, state_root)
+
+    def look(self, declared: DeclaredSupervisor) -> Look:
+        """A look; of a backfill it also tells how far it has come, each twentieth once."""
+        look = super().look(declared)
+        if self.backfill:
+            self._tell_progress(declared.supervisor.spec)
+        return look
 
     def is_due(self, look: Look) -> bool:
         """Also when the run is over: another supervisor may have done everything."""
@@ -73,9 +110,28 @@ class RunTrigger(StreamTrigger):
             )
 
     def _end(self, state: str) -> None:
-        desk = build_run_desk(self.stream, self.config, actor=f"airflow:{self.dag_id}/{self.task_name}")
+        actor = f"airflow:{self.dag_id}/{self.task_name}"
+        desk = build_run_desk(self.stream, self.config, actor=actor, backfill=self.backfill)
         record = desk.end(f"its task was marked {state}", number=self.run_number)
         log.info("stream=%s run %d %s", self.stream, self.run_number, "is ended" if record else "is over already")
+
+    def _tell_progress(self, spec: StreamSpec) -> None:
+        storage = storage_for(spec.checkpoint)
+        plan = decode_plan_at(storage, spec.checkpoint)
+        own, companions = read_checkpoints(storage, spec.checkpoint)
+        done = progress_of(plan, [facts.last_commit for facts in (own, *companions)])
+        if done.percent // 5 > self._told // 5:
+            self._told = done.percent
+            log.info(
+                "stream=%s backfill=%s %d %% done: %d of %d offsets, %d of %d steps",
+                self.stream,
+                self.backfill,
+                done.percent,
+                done.records_done,
+                done.records,
+                done.steps_done,
+                done.steps,
+            )
 
     async def _task_state(self) -> str:
         """The state of the task now; empty where Airflow does not say."""

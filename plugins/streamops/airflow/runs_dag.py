@@ -1,16 +1,20 @@
-"""DAGs of bounded runs: one for each scheduled stream, and a form by which any stream catches up now."""
+"""DAGs of bounded runs: one for each scheduled stream, and two forms: to catch up now, and to read a range once more."""
 
 from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import DAG, Asset, CronTriggerTimetable, Param
 
+from streamops.airflow.backfill_operators import BackfillOperator, PlanBackfillOperator
 from streamops.airflow.run_operator import RunOperator
 from streamops.airflow.start_date import START
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
 from streamops.spec.names import catchup_dag_id
+from streamops.supervisor.backfills.asked_text import EXPECTED
+from streamops.supervisor.backfills.backfill_desk import CHUNK
 
+BACKFILL_DAG = "streamops_backfill"
 CATCHUP_DAG = "streamops_catchup"
 
 RETRY = {"retries": 3, "retry_delay": timedelta(seconds=15)}
@@ -20,6 +24,15 @@ _CATCHUP_DOC = """Lets a stream read all that its source holds now, and end. A l
 started again afterwards; the run has the resources of the stream's `catchup` section.
 
 Marking the task failed ends the run between two batches. Nothing is done where nothing waits.
+"""
+
+
+_BACKFILL_DOC = """Reads a range of a stream's source once more, through its own job, exact to the record, on a checkpoint
+of its own beside the live query.
+
+`plan` shows what is read of each partition, what of it is deleted already, and what the table does with rows that it has; it
+fails where the backfill is refused. `run` goes from step to step without a worker slot; marking it failed stops it between two
+steps, and clearing it goes on. It begins as a dry run: untick that when the plan is what you want.
 """
 
 
@@ -80,4 +93,41 @@ def catchup_dag(settings: Settings) -> DAG:
             reason="{{ params.reason }}",
             budget_hours="{{ params.budget_hours or '' }}",
         )
+    return dag
+
+
+def backfill_dag(settings: Settings) -> DAG:
+    """The form for a range of a stream's source once more."""
+    streams = [spec.name for spec in settings.streams]
+    choice: dict[str, Any] = {"enum": streams} if streams else {"minLength": 1}
+    text: dict[str, Any] = {"type": ["null", "string"]}
+    with DAG(
+        dag_id=BACKFILL_DAG,
+        description="Read a range of a stream's source once more",
+        schedule=None,
+        catchup=False,
+        is_paused_upon_creation=False,
+        default_args=RETRY,
+        params={
+            "stream": Param(type="string", title="Stream", **choice),
+            "from": Param(type="string", title="From", minLength=1, description=f"The first record: {EXPECTED}."),
+            "to": Param(type="string", title="To", minLength=1, description="Behind the last record, as From."),
+            "reason": Param(type="string", title="Reason", minLength=1, description="Why, for the record."),
+            "table": Param(
+                None, title="Table", description="Empty: the stream's own, if it knows rows by their key.", **text
+            ),
+            "dead_letters": Param(None, title="Dead letters", description="Empty: beside the table.", **text),
+            "chunk": Param(CHUNK, type="integer", title="Records of a step", minimum=1),
+            "slack_minutes": Param(
+                0, type="number", title="Slack in minutes", minimum=0, description="How late records came."
+            ),
+            "accept_expired": Param(False, type="boolean", title="Go on although records are deleted"),
+            "approximate": Param(False, type="boolean", title="Run a job that keeps state on the range alone"),
+            "dry_run": Param(True, type="boolean", title="Dry run", description="Show the plan and do nothing."),
+        },
+        doc_md=_BACKFILL_DOC,
+        tags=["streamops"],
+    ) as dag:
+        config = str(settings.path)
+        PlanBackfillOperator(task_id="plan", config=config) >> BackfillOperator(task_id="run", config=config)
     return dag

@@ -104,7 +104,7 @@ class StreamTrigger(BaseTrigger):
             try:
                 if declared is None:
                     declared = await self._in_pool(self._build)
-                look = await self._in_pool(partial(self._look_and_sign, declared))
+                look = await self._in_pool(partial(self.look, declared))
                 trouble = ""
             except Exception as error:
                 pause = max(pause, TROUBLE_PAUSE_SECONDS)
@@ -125,10 +125,14 @@ class StreamTrigger(BaseTrigger):
         """Whether the task has something to do."""
         return look.decision.action not in _QUIET.get(self.wake_for, _QUIET["act"])
 
-    def _build(self) -> DeclaredSupervisor:
-        return DeclaredSupervisor(self.stream, settings=partial(_SETTINGS.of, self.config), build=_supervisor)
+    def supervisor(self, spec: StreamSpec, state_root: str) -> Supervisor:
+        """Who looks, for a stream as it is declared now; it never acts."""
+        return supervisor_of(spec, state_root=state_root, actor="airflow:trigger", may_submit=False)
 
-    def _look_and_sign(self, declared: DeclaredSupervisor) -> Look:
+    def _build(self) -> DeclaredSupervisor:
+        return DeclaredSupervisor(self.stream, settings=partial(_SETTINGS.of, self.config), build=self.supervisor)
+
+    def look(self, declared: DeclaredSupervisor) -> Look:
         """A look, and after it the sign that this stream is looked after: whoever can't look does not attend.
 
         Nor does who waits for a blocked stream to be free: a driver that lives there has nobody to replace it.
@@ -159,10 +163,6 @@ def _needs_other_eyes(look: Look) -> bool:
     """
     decision = look.decision
     return decision.needs_attention and decision.action is Action.WAIT and decision.until is None
-
-
-def _supervisor(spec: StreamSpec, state_root: str) -> Supervisor:
-    return supervisor_of(spec, state_root=state_root, actor="airflow:trigger", may_submit=False)
 
 
 def _moment(text: str) -> datetime | None:

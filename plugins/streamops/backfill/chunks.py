@@ -8,7 +8,8 @@ from streamops.control.backfill_plan import Offsets, Partition, offsets_between
 def chunks_of(start: Offsets, end: Offsets, *, records: int) -> tuple[Offsets, ...]:
     """Where each step ends: as few steps as can be with at most so many offsets each, all about equally long.
 
-    Each takes of every partition in proportion to what is left in it, so that all partitions come to their end together.
+    Each takes of every partition in proportion to what is left in it, and leaves one record of each to the last, where steps are
+    long enough for that: whoever looks at the checkpoint meanwhile takes each partition for needed, and is right.
     Raises ValueError for a range that is empty or goes back, for two places in different partitions, and for steps of nothing.
     """
     if records < 1:
@@ -21,7 +22,9 @@ def chunks_of(start: Offsets, end: Offsets, *, records: int) -> tuple[Offsets, .
     steps = -(-offsets_between(start, end) // records)
     ends = []
     for remaining in range(steps, 0, -1):
-        for partition, taken in _shares(left, -(-sum(left.values()) // remaining)).items():
+        step = -(-sum(left.values()) // remaining)
+        spare = {partition: max(0, rest - 1) for partition, rest in left.items()} if remaining > 1 else left
+        for partition, taken in _shares(spare if sum(spare.values()) >= step else left, step).items():
             reached[partition] += taken
             left[partition] -= taken
         ends.append(Offsets.of(reached))

@@ -19,9 +19,8 @@ from streamops.cli.backfill_options import (
     Slack,
     Table,
     To,
-    bound,
 )
-from streamops.cli.backfill_text import BackfillAnswer, plan_lines, refusal_lines
+from streamops.cli.backfill_text import BackfillAnswer
 from streamops.cli.backfill_watch import BackfillWatch
 from streamops.cli.options import AsJson, DryRun, Stream, Yes, session_of
 from streamops.cli.output import output, say
@@ -29,7 +28,9 @@ from streamops.cli.wiring import Session
 from streamops.errors import SettingsError
 from streamops.settings.load import project_root
 from streamops.settings.resolve import resolve_folder
+from streamops.supervisor.backfills.asked_text import range_of
 from streamops.supervisor.backfills.backfill_desk import CHUNK, AskedBackfill, BackfillDesk, PlannedBackfill
+from streamops.supervisor.backfills.backfill_words import plan_lines, refusal_lines
 from streamops.supervisor.backfills.shelf import id_at
 
 
@@ -128,7 +129,7 @@ def _seconds(planned: PlannedBackfill) -> timedelta | None:
 def _range(begin: str, end: str, slack: timedelta) -> AskedRange:
     if not begin or not end:
         raise SettingsError("which range? --from and --to name its ends; --list shows the backfills that there are")
-    return AskedRange(begin=bound(begin, option="--from"), end=bound(end, option="--to"), slack=slack)
+    return range_of(begin, end, slack=slack)
 
 
 def _said(reason: str) -> str:

@@ -1,29 +1,13 @@
 """What can be said of a backfill at the terminal."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated
 
 import typer
 
-from streamops.backfill import OffsetBound, TimeBound
-from streamops.backfill.asked import Bound
 from streamops.cli.options import duration
-from streamops.control.backfill_plan import Offsets
-from streamops.errors import SettingsError
+from streamops.supervisor.backfills.asked_text import EXPECTED
 from streamops.supervisor.backfills.backfill_desk import CHUNK
-
-EXPECTED = """a time with its zone such as 2026-11-28T14:00+01:00, or offsets such as '{"orders":{"0":100,"1":90}}'"""
-
-
-def bound(text: str, *, option: str) -> Bound:
-    """A time with zone, or offsets as Spark's Kafka source writes them. SettingsError for anything else."""
-    try:
-        if text.lstrip().startswith("{"):
-            return OffsetBound(offsets=Offsets.from_kafka(text))
-        return TimeBound(at=datetime.fromisoformat(text))
-    except ValueError as error:
-        raise SettingsError(f"{option}: found {text!r}, expected {EXPECTED} ({error})") from error
-
 
 From = Annotated[
     str, typer.Option("--from", metavar="TIME|OFFSETS", help=f"The first record: {EXPECTED}.", show_default=False)

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from streamops.backfill import BackfillProgress, Expired
 from streamops.control.backfill_plan import BackfillPlan
 from streamops.supervisor.backfills.backfill_desk import PlannedBackfill
+from streamops.supervisor.backfills.backfill_words import plan_lines
 from streamops.supervisor.runs.report import RunOutcome, RunReport
-
-_SHOWN = 12
-"""Partitions that a plan names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,39 +32,6 @@ class BackfillAnswer:
         """1 for one that was begun, is not done, and does not go on by itself."""
         has_failed = self.trouble or (self.run and self.run.outcome not in (RunOutcome.FINISHED, RunOutcome.UNDER_WAY))
         return 1 if has_failed else 0
-
-
-def plan_lines(planned: PlannedBackfill) -> Iterator[str]:
-    """The plan, a fact a line."""
-    plan = planned.refuse()
-    yield f"backfill {plan.id} of {plan.stream}: {plan.asked}"
-    yield f"  because  {plan.reason}"
-    yield f"  reads    {plan.records} offsets of {len(plan.start.positions)} partitions in {len(plan.chunks)} steps"
-    yield from (f"           {line}" for line in partition_lines(plan))
-    yield f"  writes   {plan.table}{'' if plan.is_redirected else ', the table of the stream itself'}"
-    if planned.estimate and planned.estimate.seconds is not None:
-        at_most = "at most " if planned.estimate.is_ceiling else ""
-        yield f"  takes    about {at_most}{planned.estimate.seconds:.0f} s ({planned.estimate.reason})"
-    elif planned.estimate:
-        yield f"  takes    nobody knows how long: {planned.estimate.reason}"
-    yield from (f"  note     {note}" for note in plan.notes)
-    yield from (f"  MISSING  {one}" for one in planned.expired)
-
-
-def partition_lines(plan: BackfillPlan) -> Iterator[str]:
-    """`orders-0 [5, 105): 100`"""
-    places = list(zip(plan.start.positions, plan.end.positions, strict=True))
-    for start, end in places[:_SHOWN]:
-        yield f"{start.topic}-{start.partition} [{start.offset}, {end.offset}): {end.offset - start.offset}"
-    if len(places) > _SHOWN:
-        yield f"and {len(places) - _SHOWN} partitions more"
-
-
-def refusal_lines(stream: str, planned: PlannedBackfill) -> Iterator[str]:
-    """Why it is refused, and what is missing."""
-    for refusal in planned.refusals:
-        yield f"backfill of {stream} refused: {refusal}"
-    yield from (f"  MISSING  {one}" for one in planned.expired)
 
 
 def answer_lines(answer: BackfillAnswer) -> Iterator[str]:

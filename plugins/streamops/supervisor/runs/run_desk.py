@@ -27,7 +27,7 @@ from streamops.supervisor.log_tail import records_backwards
 from streamops.supervisor.runs.news import News, news_of
 from streamops.supervisor.runs.report import RunReport, report_run
 from streamops.supervisor.sight import Sight
-from streamops.supervisor.supervisor import Look
+from streamops.supervisor.supervisor import Look, Supervisor
 
 START = timedelta(seconds=15)
 """What a driver takes from its submit to its first batch, about: Spark's own start, and its first plan."""
@@ -61,6 +61,24 @@ class RunDesk:
         """The stream as it is declared."""
         return self._desk.spec
 
+    @property
+    def supervisor(self) -> Supervisor:
+        """Looks at the stream, and acts if it was built to."""
+        return self._desk.supervisor
+
+    def look(self) -> Look:
+        """One look; changes nothing. StreamOpsError."""
+        return self._desk.supervisor.look()
+
+    def ask(self, reason: str, *, budget: timedelta, estimate: timedelta | None) -> Record:
+        """Ask for a run whatever waits. ControlLogError where the stream stands still, or another run is under way."""
+        until = self._clock.now() + budget
+        return self._desk.requests.begin_run(self.spec.bounded_run, reason, until=until, estimated=estimate)
+
+    def release(self, reason: str) -> Record | None:
+        """Un-park the stream; None when it is not parked."""
+        return self._desk.requests.release(reason)
+
     def plan(self, *, reason: str, budget: timedelta | None = None) -> PlannedRun:
         """What a run would do. Raises StreamOpsError where the facts can't be had."""
         sight = self._desk.sight()
@@ -86,12 +104,7 @@ class RunDesk:
 
     def begin(self, planned: PlannedRun) -> Record:
         """Ask for the run. ControlLogError where the stream stands still, or another run is under way."""
-        return self._desk.requests.begin_run(
-            self.spec.bounded_run,
-            planned.plan.reason,
-            until=self._clock.now() + planned.budget,
-            estimated=planned.estimate,
-        )
+        return self.ask(planned.plan.reason, budget=planned.budget, estimate=planned.estimate)
 
     def end(self, reason: str, *, number: int) -> Record | None:
         """Stop a run between two batches; None when it is over."""

@@ -1,0 +1,132 @@
+"""The tasks of a backfill: one shows the plan and fails where it is refused, one runs it without a worker slot."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import BaseOperator, Context
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from streamops.airflow.act_desk import build_backfill_desk
+from streamops.airflow.run_operator import RunOperator, actor_of
+from streamops.errors import ObjectExistsError, SettingsError
+from streamops.settings.load import project_root
+from streamops.settings.resolve import resolve_folder
+from streamops.supervisor.backfills.asked_text import range_of
+from streamops.supervisor.backfills.backfill_desk import AskedBackfill, BackfillDesk, PlannedBackfill
+from streamops.supervisor.backfills.backfill_words import plan_lines, refusal_lines
+from streamops.supervisor.backfills.budget import BUDGET
+from streamops.supervisor.backfills.shelf import id_from
+from streamops.supervisor.runs.run_desk import RunDesk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """What was filled in."""
+
+    stream: str
+    asked: AskedBackfill
+    is_dry_run: bool
+
+    @classmethod
+    def of(cls, context: Context, config: str) -> "Form":
+        """AirflowFailException for what no form should have let pass."""
+        params = context["params"]
+        try:
+            return cls(
+                stream=str(params["stream"]),
+                asked=AskedBackfill(
+                    range=range_of(
+                        str(params["from"]), str(params["to"]), slack=timedelta(minutes=float(params["slack_minutes"]))
+                    ),
+                    reason=str(params["reason"]).strip(),
+                    table=_folder(params, "table", config),
+                    dead_letters=_folder(params, "dead_letters", config),
+                    chunk=int(params["chunk"]),
+                    accepts_expired=bool(params["accept_expired"]),
+                    is_approximate=bool(params["approximate"]),
+                ),
+                is_dry_run=bool(params["dry_run"]),
+            )
+        except (SettingsError, ValueError, OverflowError) as error:
+            raise AirflowFailException(str(error)) from error
+
+
+def _folder(params: Mapping[str, Any], name: str, config: str) -> str:
+    text = str(params[name] or "").strip()
+    return resolve_folder(text, root=project_root(config)) if text else ""
+
+
+def _desk(form: Form, config: str, context: Context) -> BackfillDesk:
+    try:
+        return build_backfill_desk(form.stream, config, actor=actor_of(context))
+    except SettingsError as error:
+        raise AirflowFailException(str(error)) from error
+
+
+def _planned(desk: BackfillDesk, form: Form, name: str) -> PlannedBackfill:
+    planned = desk.plan(form.asked, backfill=name)
+    if planned.plan is None:
+        raise AirflowFailException("\n".join(refusal_lines(form.stream, planned)))
+    return planned
+
+
+class PlanBackfillOperator(BaseOperator):
+    """Shows what a backfill will read and where it will write; fails where it is refused. Changes nothing.
+
+    :param config: path of the settings file.
+    """
+
+    ui_color = "#e8e8f8"
+
+    def __init__(self, *, config: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.config = config
+
+    def execute(self, context: Context) -> None:
+        """Read, judge, show."""
+        form = Form.of(context, self.config)
+        desk, name = _desk(form, self.config, context), id_from(context["dag_run"].run_id)
+        if name in desk.known():
+            self.log.info("stream=%s backfill=%s has its plan already", form.stream, name)
+            return
+        self.log.info("\n".join(plan_lines(_planned(desk, form, name))))
+
+
+class BackfillOperator(RunOperator):
+    """Runs the backfill that the form asks for; a further try goes on with it.
+
+    It succeeds only when the whole range is read. Marking it failed or done stops it between two steps.
+
+    :param config: path of the settings file.
+    """
+
+    def __init__(self, *, config: str, **kwargs: Any) -> None:
+        super().__init__(stream="{{ params.stream }}", config=config, reason="{{ params.reason }}", **kwargs)
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """First slice of a try: keep the plan, unless an earlier try has, and go on as any run."""
+        form = Form.of(context, self.config)
+        if form.is_dry_run:
+            raise AirflowSkipException("a dry run: the plan is in the log of the task before")
+        desk, name = _desk(form, self.config, context), self.backfill_id(context)
+        self._estimate: timedelta | None = None
+        if name not in desk.known():
+            planned = _planned(desk, form, name)
+            seconds = planned.estimate.seconds if planned.estimate else None
+            self._estimate = timedelta(seconds=seconds) if seconds is not None else None
+            try:
+                desk.keep(planned.refuse())
+            except ObjectExistsError:
+                self.log.info("stream=%s backfill=%s another try was faster: its plan counts", form.stream, name)
+        return super().execute(context)
+
+    def backfill_id(self, context: Context) -> str:
+        """By the run of the DAG: a further try finds its plan."""
+        return id_from(context["dag_run"].run_id)
+
+    def ask(self, runs: RunDesk, mark: str) -> int:
+        """Put the run on record. What was parked is tried again: whoever starts the task anew wants that."""
+        runs.release(f"{self.reason} {mark}")
+        return runs.ask(f"{self.reason} {mark}", budget=BUDGET, estimate=self._estimate).number

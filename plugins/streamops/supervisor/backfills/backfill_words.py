@@ -1,0 +1,42 @@
+"""The plan of a backfill in sentences. Pure."""
+
+from collections.abc import Iterator
+
+from streamops.control.backfill_plan import BackfillPlan
+from streamops.supervisor.backfills.backfill_desk import PlannedBackfill
+
+_SHOWN = 12
+"""Partitions that a plan names."""
+
+
+def plan_lines(planned: PlannedBackfill) -> Iterator[str]:
+    """The plan, a fact a line."""
+    plan = planned.refuse()
+    yield f"backfill {plan.id} of {plan.stream}: {plan.asked}"
+    yield f"  because  {plan.reason}"
+    yield f"  reads    {plan.records} offsets of {len(plan.start.positions)} partitions in {len(plan.chunks)} steps"
+    yield from (f"           {line}" for line in partition_lines(plan))
+    yield f"  writes   {plan.table}{'' if plan.is_redirected else ', the table of the stream itself'}"
+    if planned.estimate and planned.estimate.seconds is not None:
+        at_most = "at most " if planned.estimate.is_ceiling else ""
+        yield f"  takes    about {at_most}{planned.estimate.seconds:.0f} s ({planned.estimate.reason})"
+    elif planned.estimate:
+        yield f"  takes    nobody knows how long: {planned.estimate.reason}"
+    yield from (f"  note     {note}" for note in plan.notes)
+    yield from (f"  MISSING  {one}" for one in planned.expired)
+
+
+def partition_lines(plan: BackfillPlan) -> Iterator[str]:
+    """`orders-0 [5, 105): 100`"""
+    places = list(zip(plan.start.positions, plan.end.positions, strict=True))
+    for start, end in places[:_SHOWN]:
+        yield f"{start.topic}-{start.partition} [{start.offset}, {end.offset}): {end.offset - start.offset}"
+    if len(places) > _SHOWN:
+        yield f"and {len(places) - _SHOWN} partitions more"
+
+
+def refusal_lines(stream: str, planned: PlannedBackfill) -> Iterator[str]:
+    """Why it is refused, and what is missing."""
+    for refusal in planned.refusals:
+        yield f"backfill of {stream} refused: {refusal}"
+    yield from (f"  MISSING  {one}" for one in planned.expired)
