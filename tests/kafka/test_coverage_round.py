@@ -1,6 +1,7 @@
 """Rounds of retention coverage over a real broker: a topic that is made anew, a broker that stands still or dies."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from threading import Event
 from time import monotonic
@@ -8,14 +9,20 @@ from time import monotonic
 import pytest
 
 from streamops.clock import SystemClock
+from streamops.control.layout import control_folder
+from streamops.coverage import Standing
 from streamops.health.verdict import Verdict
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.spec import KafkaSource
 from streamops.storage.memory import MemoryStorage
+from streamops.supervisor.checkpoints import inspect_checkpoints
 from streamops.supervisor.lags.coverage_history import read_past
+from streamops.supervisor.lags.source_coverage import SourceCoverage, cluster_of
+from streamops.supervisor.lags.topics_seen import topics_seen
 from streamops.supervisor.rounds.coverage_round import CoverageDoors, CoveragePace, run_coverage_round
 from support.checkpoints import commit, metadata, offsets
+from support.records import a_claim, a_log, write_log
 from support.specs import a_stream
 from support.waiting import eventually
 
@@ -97,6 +104,32 @@ def test_a_topic_that_was_deleted_and_made_anew_is_noticed_though_it_has_grown_p
         "round_anew: unknown -> critical (records-recreated)",
     )
     assert rounds.past("round_anew").topic_ids["round_anew"] == before
+
+
+def test_a_topic_that_was_made_anew_is_noticed_by_the_id_in_the_control_log_alone(cluster, rounds):
+    """No look is kept: a claim has put on record what its start found."""
+    cluster.create("claimed_anew")
+    cluster.produce("claimed_anew", 20)
+    rounds.reads("claimed_anew", up_to=10)
+    (spec,) = rounds.specs
+    preflight = SourceCoverage(
+        spec,
+        cluster_of(SystemClock()),
+        storage=rounds.storage,
+        clock=SystemClock(),
+    )
+    checkpoints = inspect_checkpoints(rounds.storage, spec.checkpoint)
+    found = topics_seen(preflight.of(checkpoints, on_record=()), is_accepted=False)
+    write_log(rounds.storage, control_folder(spec.checkpoint), a_log(replace(a_claim(1), topics=found)))
+
+    cluster.delete("claimed_anew")
+    cluster.create("claimed_anew")
+    cluster.produce("claimed_anew", 50)
+
+    assert [one.topic for one in found] == ["claimed_anew"]
+    assert eventually(lambda: preflight.of(checkpoints, on_record=found)[0].standing is Standing.RECREATED, within=60)
+    assert eventually(lambda: rounds.round() == {"claimed_anew": Verdict.CRITICAL}, within=60)
+    assert rounds.told[-1].endswith("-> critical (records-recreated)")
 
 
 def test_a_broker_that_stands_still_is_unknown_within_bounds_and_ok_again_later(cluster, rounds):

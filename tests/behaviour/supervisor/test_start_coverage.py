@@ -212,15 +212,15 @@ def test_a_start_puts_the_topics_that_it_found_on_record(dead):
     assert dead.newest().claim.topics == (TopicSeen(topic="orders", id="id-1"),)
 
 
-def test_so_does_the_first_start_of_all(tmp_path, capsys):
-    """It needs nothing so far, but a topic that is made anew before the second start must be noticed."""
+def test_before_the_first_batch_nothing_is_needed_and_no_cluster_is_waited_for(tmp_path, capsys):
     terminal = Terminal(a_project(tmp_path), capsys)
     terminal.declare("orders")
     made_anew(terminal, (20, 30), topic_id="id-1")
 
     terminal.settle()
 
-    assert terminal.newest().claim.topics == (TopicSeen(topic="orders", id="id-1"),)
+    assert terminal.newest().claim.topics == ()
+    assert terminal.broker.scans == []
 
 
 def test_a_topic_that_was_made_anew_while_the_stream_was_dead_is_refused_though_nobody_kept_looks(dead):

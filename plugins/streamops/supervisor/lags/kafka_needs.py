@@ -20,6 +20,8 @@ class CheckpointNeeds:
     """None before the first batch is planned, and for a query without Kafka."""
     query_id: str = ""
     """Empty where the checkpoint does not tell."""
+    written_by: str = ""
+    """The Spark that seems to have written its newest entry, see `checkpoint.fingerprint`."""
 
 
 def read_needs(storage: ReadableStorage, checkpoint: str) -> tuple[CheckpointNeeds, ...]:
@@ -45,6 +47,7 @@ def _needs(storage: ReadableStorage, facts: CheckpointFacts) -> CheckpointNeeds:
         address=facts.address,
         sources=needs_of(facts, initial=_initial(read_source_logs(storage, facts.address)) if begins else {}),
         query_id=facts.query_id or "",
+        written_by=facts.spark_fingerprint,
     )
 
 

@@ -28,6 +28,7 @@ from streamops.progress import ProgressHistory, read_progress
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage import ReadableStorage, join
 from streamops.supervisor.lags.coverage_history import read_past
+from streamops.supervisor.lags.covered_plan import first_retry_trouble
 from streamops.supervisor.lags.kafka_needs import CheckpointNeeds, read_needs
 from streamops.supervisor.lags.lag import (
     MARGIN,
@@ -208,6 +209,8 @@ def _lag(stream: ReadStream, covered: Covered, facts: BrokerFacts, times: Mappin
     verdict, rule, reason = judged(partitions, short, now=facts.at)
     if not covered and verdict is Verdict.OK:
         reason = "no batch was planned yet: it begins where `startingOffsets` says"
+    if verdict is Verdict.OK and (trouble := first_retry_trouble(stream.needs, covered, stream.spec.trigger)):
+        verdict, rule, reason = Verdict.WARNING, "changed-partitions", trouble
     return StreamLag(
         stream=stream.spec.name,
         at=facts.at,

@@ -56,9 +56,7 @@ class SourceCoverage:
         pause: a new leader may not have caught up yet.
         """
         needs = [needs_of_snapshot(snapshot) for snapshot in checkpoints]
-        read = {need.topic for sources in needs for source in sources for need in source.partitions}
-        # Before the first batch nothing is needed, but which topics it begins with is worth a record.
-        topics = read | set(self._spec.source.topics)
+        topics = {need.topic for sources in needs for source in sources for need in source.partitions}
         broker = self._asked() if topics else None
         if broker is None:
             return ()
@@ -85,8 +83,8 @@ class SourceCoverage:
         before: Sequence[Coverage | None],
     ) -> list[Coverage]:
         subscribed = self._spec.source.topics
-        facts = broker.scan(topics)
-        nothing = Coverage(at=facts.at, partitions=(), topic_ids=facts.topic_ids(subscribed))
+        facts = broker.scan(topics | set(subscribed))
+        nothing = Coverage(at=facts.at, partitions=())
         return [
             # A query without Kafka, or without a batch so far, needs nothing: no partition is new to it.
             cover(sources, facts, subscribed=subscribed, remembered=ids, before=earlier) if sources else nothing

@@ -9,7 +9,7 @@ from streamops.coverage.past import UNREAD
 
 
 def topics_seen(coverages: Sequence[Coverage], *, is_accepted: bool) -> Topics:
-    """The topics of the source as a start finds them, over all checkpoints of the stream.
+    """The topics of the source as a start finds them, over all checkpoints of the stream; none where nobody was asked.
 
     Of a topic that may be another than the one that was read nothing is put on record, or the loss would be forgotten by a
     start that could not see it; where a person has accepted what is there, whatever is there counts.
