@@ -1,7 +1,7 @@
 """Backfills of random ranges over a topic of a million records, planned by what the broker says: exactly the range, each time.
 
-BACKFILLS (default 2) says how many, SEED where chance begins; by turns they are asked for in offsets and in times. Each driver but
-the last is killed at a moment of chance: KILLS (default 1) of them.
+BACKFILLS (default 2) says how many, SEED where chance begins; by turns they are asked for in offsets and in times. In each of
+them KILLS (default 1) drivers are killed at moments of chance before one is left alone.
 """
 
 import os

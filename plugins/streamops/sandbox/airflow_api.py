@@ -88,6 +88,17 @@ class AirflowApi:
         answer = self.get(f"dags/{_quoted(dag_id)}/dagRuns", order_by="-run_after", limit=_PAGE)
         return tuple(_dag_run(run) for run in answer["dag_runs"])
 
+    def start_run(self, dag_id: str, conf: Mapping[str, Any]) -> str:
+        """Begin a run of the dag with that form filled in; its id."""
+        answer = self.post(f"dags/{_quoted(dag_id)}/dagRuns", {"logical_date": None, "conf": dict(conf)})
+        return str(answer["dag_run_id"])
+
+    def returned(self, dag_id: str, run_id: str, task_id: str) -> dict[str, Any]:
+        """What a task of a run has returned; empty where it is no mapping."""
+        path = f"{_run_path(dag_id, run_id)}/taskInstances/{_quoted(task_id)}/xcomEntries/return_value"
+        value = self.get(path, deserialize="true").get("value")
+        return value if isinstance(value, dict) else {}
+
     def task_instances(self, dag_id: str, run_id: str) -> tuple[TaskInstance, ...]:
         """The task instances of one run, 100 at most."""
         answer = self.get(f"{_run_path(dag_id, run_id)}/taskInstances", limit=_PAGE)

@@ -8,6 +8,8 @@ What it shows, in order:
 3. The Airflow task process is killed: the stream does not notice.
 4. Triggerer and scheduler are killed and started again: the stream does not notice.
 5. Every order sent is in the table exactly once.
+6. The DAG of a scheduled stream runs the same job until it has read all that there is, and ends.
+7. The form of backfills reads a range of the topic once more, to a table of its own: exactly that range.
 """
 
 import json
@@ -22,8 +24,9 @@ from rich.console import Console
 
 from streamops.errors import StreamOpsError
 from streamops.sandbox.airflow import Component
+from streamops.sandbox.demo_runs import DemoRuns, RunOfDag
 from streamops.sandbox.drivers import DoubleWriterWatch, kill, live_drivers
-from streamops.sandbox.ledger import Ledger
+from streamops.sandbox.orders import OrdersState
 from streamops.sandbox.sandbox import Sandbox
 from streamops.sandbox.sandboxed_stream import STREAM, SandboxedStream
 from streamops.sandbox.state import ADMIN
@@ -56,12 +59,16 @@ class DemoResult:
     first_batch_s: float
     worker_kill_stopped_stream: bool
     double_writers: int
+    scheduled: RunOfDag
+    backfill: RunOfDag
 
     @property
     def is_good(self) -> bool:
         """Nothing lost, nothing twice, never two writers, and no part of Airflow took the stream with it."""
         wrong = (self.lost, self.duplicated, self.double_writers, self.malformed - self.dead_letters)
-        return not any(wrong) and not self.worker_kill_stopped_stream
+        if any(wrong) or self.worker_kill_stopped_stream:
+            return False
+        return self.scheduled.is_exact and self.backfill.is_exact
 
 
 class Demo:
@@ -82,7 +89,9 @@ class Demo:
             self._kill_task()
             self._kill_triggerer_and_scheduler()
             survived = self._living_drivers() == before
-            ledger = self._account()
+            state = self._stop_orders()
+            ledger = self._stream.drain(state)
+        runs = DemoRuns(self._sandbox, self._stream, tell=self._tell)
         return DemoResult(
             **asdict(ledger),
             epochs=self._stream.timeline.epochs() - self._epochs_before,
@@ -91,6 +100,8 @@ class Demo:
             first_batch_s=round(first_batch, 1),
             worker_kill_stopped_stream=not survived,
             double_writers=len(watch.pairs),
+            scheduled=runs.scheduled(state),
+            backfill=runs.backfill(),
         )
 
     def _first_batches(self) -> None:
@@ -145,10 +156,10 @@ class Demo:
         for line in lines:
             self._console.print(f"          {line}", highlight=False, markup=False, soft_wrap=True)
 
-    def _account(self) -> Ledger:
+    def _stop_orders(self) -> OrdersState:
         state = self._stream.stop_orders()
         self._tell(f"generator stopped after {state.sent} orders and {state.malformed} malformed records; draining")
-        return self._stream.drain(state)
+        return state
 
     def _living_drivers(self) -> tuple[tuple[int, int], ...]:
         return tuple(driver.identity for driver in live_drivers(self._stream.timeline.control))
@@ -193,6 +204,8 @@ def _close(result: DemoResult, sandbox: Sandbox, console: Console) -> None:
         f"  epochs {result.epochs}",
         f"driver killed → noticed +{result.noticed_s} s → resubmitted +{result.resubmitted_s} s"
         f" → first new batch +{result.first_batch_s} s",
+        f"scheduled run {result.scheduled.rows} of {result.scheduled.expected} records"
+        f"  backfill {result.backfill.rows} of {result.backfill.expected} records of its range",
     )
 
 

@@ -48,6 +48,16 @@ def test_no_step_is_too_long_and_there_are_no_more_than_must_be(ends, records):
     assert len(lengths) == -(-offsets_between(start, end) // records)
 
 
+@given(ranges(), st.integers(0, 40))
+def test_each_partition_is_needed_until_the_last_step_where_steps_are_long_enough(ends, more):
+    start, end = ends
+    steps = (start, *chunks_of(start, end, records=2 * len(start.partitions) + 2 + more))
+
+    taken_last = zip(steps[-2].positions, end.positions, strict=True)
+    had = zip(start.positions, end.positions, strict=True)
+    assert [a.offset < b.offset for a, b in taken_last] == [a.offset < b.offset for a, b in had]
+
+
 def test_a_step_takes_of_each_partition_in_proportion_so_that_all_end_together():
     steps = chunks_of(offsets(0, 0, 50), offsets(400, 200, 50), records=150)
 

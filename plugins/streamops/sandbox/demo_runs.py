@@ -1,0 +1,104 @@
+"""The bounded runs of the demo: a scheduled stream, and a backfill by Airflow's form."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from streamops.clock import SystemClock
+from streamops.errors import SandboxError
+from streamops.kafka.access import KafkaAccess
+from streamops.kafka.confluent import ConfluentBroker
+from streamops.sandbox.ledger import count_rows
+from streamops.sandbox.orders import OrdersState
+from streamops.sandbox.sandbox import Sandbox
+from streamops.sandbox.sandboxed_stream import SandboxedStream
+from streamops.sandbox.waiting import StderrNarrator
+from streamops.spec.names import catchup_dag_id
+
+SCHEDULED = "orders_by_the_hour"
+BACKFILL_DAG = "streamops_backfill"
+RUN_TASK = "run"
+LIMIT = timedelta(minutes=6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOfDag:
+    """One run of a DAG and what it has written."""
+
+    dag: str
+    state: str
+    expected: int
+    """Records that it was to read."""
+    rows: int
+    """Rows of its table and its dead letters together."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it ended well and nothing is missing or there twice."""
+        return self.state == "success" and self.rows == self.expected
+
+
+class DemoRuns:
+    """Runs that the demo asks Airflow for."""
+
+    def __init__(self, sandbox: Sandbox, stream: SandboxedStream, *, tell: Callable[[str], None]) -> None:
+        self._sandbox = sandbox
+        self._stream = stream
+        self._tell = tell
+
+    def scheduled(self, orders: OrdersState) -> RunOfDag:
+        """The hour's run of the scheduled stream, begun now: it reads all that was ever sent."""
+        own = SandboxedStream(self._sandbox, narrator=StderrNarrator(), actor="demo", name=SCHEDULED)
+        before = own.rows()
+        dag = catchup_dag_id(SCHEDULED)
+        self._tell(f"{dag} is run: the same job by availableNow, with a checkpoint and a table of its own")
+        run, state = self._run(dag, {})
+        returned = self._sandbox.api().returned(dag, run, RUN_TASK) if state == "success" else {}
+        self._tell(
+            f"{dag}: {state}, {returned.get('batches')} batches, {returned.get('rows')} rows"
+            f" in {returned.get('seconds')} s; {before} rows were there before"
+        )
+        return RunOfDag(dag=dag, state=state, expected=orders.sent + orders.malformed, rows=own.rows())
+
+    def backfill(self) -> RunOfDag:
+        """The middle half of each partition once more, to another table."""
+        spec = self._stream.spec
+        broker = ConfluentBroker(KafkaAccess(bootstrap=spec.source.bootstrap_servers), SystemClock())
+        begin, end = {}, {}
+        for one in broker.scan([self._stream.topic]).topic(self._stream.topic).partitions:
+            earliest, latest = one.earliest or 0, one.latest or 0
+            quarter = (latest - earliest) // 4
+            begin[str(one.partition)], end[str(one.partition)] = earliest + quarter, latest - quarter
+        table = f"{spec.sink.table}_again"
+        before = count_rows(table) + count_rows(f"{table}_dead_letters")
+        expected = sum(end[number] - begin[number] for number in begin)
+        self._tell(f"{BACKFILL_DAG} is run: {expected} records from the middle of the topic, to a table of its own")
+        form = {
+            "stream": spec.name,
+            "from": json.dumps({self._stream.topic: begin}),
+            "to": json.dumps({self._stream.topic: end}),
+            "reason": "make demo",
+            "table": table.removeprefix("file://"),
+            "chunk": max(1, expected // 3),
+            "dry_run": False,
+        }
+        _, state = self._run(BACKFILL_DAG, form)
+        rows = count_rows(table) + count_rows(f"{table}_dead_letters") - before
+        self._tell(f"{BACKFILL_DAG}: {state}, {rows} rows written for {expected} records")
+        return RunOfDag(dag=BACKFILL_DAG, state=state, expected=expected, rows=rows)
+
+    def _run(self, dag: str, form: dict[str, object]) -> tuple[str, str]:
+        """Begin a run and wait for its end; its id and state. SandboxError past the limit."""
+        api = self._sandbox.api()
+        run = api.start_run(dag, form)
+
+        def missing() -> str:
+            state = next((found.state for found in api.dag_runs(dag) if found.run_id == run), "unknown")
+            return "" if state in ("success", "failed") else f"the end of its run, now {state}"
+
+        self._stream.wait(missing, what=dag, limit=LIMIT)
+        states = [found.state for found in api.dag_runs(dag) if found.run_id == run]
+        if not states:
+            raise SandboxError(f"airflow lost run {run} of {dag}")
+        return run, states[0]
