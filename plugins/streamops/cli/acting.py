@@ -8,7 +8,7 @@ from datetime import timedelta
 import typer
 
 from streamops.cli.act_result import ActOutcome, ActResult
-from streamops.cli.output import confirmed, say, waiting
+from streamops.cli.talk import confirmed, say, waiting
 from streamops.cli.wiring import Session
 from streamops.control.records import Record
 from streamops.errors import SettingsError

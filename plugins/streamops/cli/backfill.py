@@ -23,7 +23,8 @@ from streamops.cli.backfill_options import (
 from streamops.cli.backfill_text import BackfillAnswer
 from streamops.cli.backfill_watch import BackfillWatch
 from streamops.cli.options import AsJson, DryRun, Stream, Yes, session_of
-from streamops.cli.output import output, say
+from streamops.cli.output import output
+from streamops.cli.talk import say
 from streamops.cli.wiring import Session
 from streamops.errors import SettingsError
 from streamops.settings.load import project_root

@@ -9,8 +9,8 @@ import typer
 
 from streamops.backfill import Expired
 from streamops.cli.backfill_text import BackfillAnswer
-from streamops.cli.output import say
 from streamops.cli.progress_bar import Tell, counted
+from streamops.cli.talk import say
 from streamops.cli.wiring import Session
 from streamops.control.backfill_plan import BackfillPlan
 from streamops.control.records import ClaimMode

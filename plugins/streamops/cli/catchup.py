@@ -7,9 +7,10 @@ import typer
 
 from streamops.cli.acting import ask
 from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, duration, session_of
-from streamops.cli.output import output, say
+from streamops.cli.output import output
 from streamops.cli.progress_bar import Tell, counted
 from streamops.cli.run_result import RunResult
+from streamops.cli.talk import say
 from streamops.cli.wiring import Session
 from streamops.errors import SettingsError, StreamOpsError
 from streamops.supervisor.act_progress import Stage

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from streamops.cli.output import say
+from streamops.cli.talk import say
 
 GROUP = "streamops.commands"
 

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from streamops.cli.driver_log import DriverLog
 from streamops.cli.options import AsJson, Stream, session_of
-from streamops.cli.output import DriverLog, output
+from streamops.cli.output import output
 from streamops.clock import Clock
 from streamops.control.records import DriverHandle, Record, Submitted
 from streamops.errors import LaunchError, ObjectNotFoundError

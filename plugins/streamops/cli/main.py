@@ -26,7 +26,7 @@ from streamops.cli import (
     supervise,
 )
 from streamops.cli.entry_points import GroupWithEntryPoints
-from streamops.cli.output import say
+from streamops.cli.talk import say
 from streamops.cli.wiring import Session, Wiring
 from streamops.errors import SettingsError, StreamOpsError
 from streamops.settings import default_settings_path

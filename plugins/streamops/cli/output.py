@@ -1,23 +1,20 @@
-"""What commands show: data to stdout, as text or JSON; talk to stderr. Commands never print."""
+"""What commands show: data to stdout, as text or JSON. Commands never print."""
 
-import dataclasses
-import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from rich.text import Text
 
 from streamops.cli.act_result import ActOutcome, ActResult
-from streamops.cli.backfill_text import BackfillAnswer, answer_fields, answer_lines
-from streamops.cli.console import PrintableConsole, printable
+from streamops.cli.backfill_text import BackfillAnswer, answer_lines
+from streamops.cli.console import PrintableConsole
+from streamops.cli.driver_log import DriverLog
 from streamops.cli.history_text import history_lines
-from streamops.cli.lag_text import lag_fields, lag_heading, lag_table, partition_table, rest
+from streamops.cli.json_output import JsonOutput
+from streamops.cli.lag_text import lag_heading, lag_table, partition_table, rest
 from streamops.cli.plan_text import outlook_lines
-from streamops.cli.run_result import RunResult, run_fields, run_lines
+from streamops.cli.run_result import RunResult, run_lines
 from streamops.cli.status_text import drift_lines, status_notes, status_table
 from streamops.settings import Settings, SettingsProblem
 from streamops.supervisor.act_plan import Act
@@ -30,16 +27,6 @@ from streamops.supervisor.words import brief as brief
 
 _UNBOUNDED = 10_000
 """Columns of a pipe or file: one stream a line, whatever its length."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriverLog:
-    """The end of the log of one epoch's driver."""
-
-    stream: str
-    epoch: int
-    path: str
-    lines: tuple[str, ...]
 
 
 class Output(Protocol):
@@ -93,64 +80,6 @@ class Output(Protocol):
 def output(*, as_json: bool) -> Output:
     """The output that was asked for."""
     return JsonOutput() if as_json else TextOutput()
-
-
-class JsonOutput:
-    """One JSON document on stdout. Moments are ISO 8601 in UTC, durations seconds."""
-
-    def statuses(self, statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> None:
-        self._print({"streams": [_status_fields(status) for status in statuses], "problems": _fields(problems)})
-
-    def drifts(self, statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> None:
-        streams = [
-            {
-                "stream": status.stream,
-                "phase": status.phase,
-                "reason": status.reason,
-                "is_declared_differently": status.is_declared_differently,
-                "drift": _drift_fields(status),
-            }
-            for status in statuses
-        ]
-        self._print({"streams": streams, "problems": _fields(problems)})
-
-    def history(self, history: History) -> None:
-        self._print(dataclasses.asdict(history))
-
-    def outlook(self, outlook: Outlook) -> None:
-        self._print(dataclasses.asdict(outlook))
-
-    def lags(self, lags: Sequence[StreamLag], *, in_detail: bool) -> None:
-        self._print({"streams": [lag_fields(lag) for lag in lags]})
-
-    def settings(self, settings: Settings) -> None:
-        streams = [spec.name for spec in settings.streams]
-        self._print(
-            {
-                "path": settings.path,
-                "streams": streams,
-                "problems": _fields(settings.problems),
-                "notices": list(settings.notices),
-            }
-        )
-
-    def result(self, result: ActResult) -> None:
-        self._print(dataclasses.asdict(result))
-
-    def run(self, result: RunResult) -> None:
-        self._print(run_fields(result))
-
-    def backfill(self, answer: BackfillAnswer) -> None:
-        self._print(answer_fields(answer))
-
-    def backfills(self, stream: str, answers: Sequence[BackfillAnswer]) -> None:
-        self._print({"stream": stream, "backfills": [answer_fields(answer) for answer in answers]})
-
-    def log(self, log: DriverLog) -> None:
-        self._print(dataclasses.asdict(log))
-
-    def _print(self, document: object) -> None:
-        sys.stdout.write(json.dumps(document, default=_plain, ensure_ascii=True, indent=2) + "\n")
 
 
 class TextOutput:
@@ -261,57 +190,3 @@ def _progress_line(result: ActResult) -> str:
         return f"it did not come about: {progress.evidence}"
     missing = "its driver still lives" if result.plan.act is Act.STOP else "no batch of a new driver was committed"
     return f"{missing} within {seconds}: {progress.evidence}"
-
-
-def say(text: str) -> None:
-    """Talk: one line on stderr."""
-    sys.stderr.write(f"{printable(text)}\n")
-    sys.stderr.flush()
-
-
-def confirmed(question: str) -> bool:
-    """Ask the person at the terminal; anything but a clear yes is a no.
-
-    Typer's own prompt writes a blank to stdout, where only data may go.
-    """
-    sys.stderr.write(f"{question} [y/N]: ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-@contextmanager
-def waiting(text: str) -> Iterator[Callable[[str], None]]:
-    """Talk while something takes its time, and tell more of it: a moving line on a terminal, plain lines elsewhere."""
-    console = PrintableConsole(is_talk=True)
-    if not console.is_terminal:
-        say(text)
-        yield say
-        return
-    with console.status(Text(text)) as moving:
-        yield lambda more: moving.update(Text(f"{text}\n{more}"))
-
-
-def _status_fields(status: StreamStatus) -> dict[str, object]:
-    return {
-        **dataclasses.asdict(status),
-        "drift": _drift_fields(status),
-        "is_declared_differently": status.is_declared_differently,
-    }
-
-
-def _drift_fields(status: StreamStatus) -> dict[str, object] | None:
-    if status.drift is None:
-        return None
-    return {**dataclasses.asdict(status.drift), "marks": status.drift.marks}
-
-
-def _fields(problems: Iterable[SettingsProblem]) -> list[dict[str, object]]:
-    return [dataclasses.asdict(problem) for problem in problems]
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, datetime):
-        return value.isoformat()
-    raise TypeError(f"{type(value).__name__} has no place in an answer")

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from streamops.cli.console import PrintableConsole
-from streamops.cli.output import say
+from streamops.cli.talk import say
 
 Tell = Callable[[int, str], None]
 """What is done so far, and in words what is at hand."""

@@ -18,7 +18,8 @@ from streamops.cli.options import (
     duration,
     session_of,
 )
-from streamops.cli.output import output, waiting
+from streamops.cli.output import output
+from streamops.cli.talk import waiting
 from streamops.cli.wiring import Session
 from streamops.control.records import Record
 from streamops.errors import ControlLogError
