@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 from airflow.dag_processing.dagbag import DagBag
+from airflow.sdk import Asset, CronTriggerTimetable
 from airflow.sdk.definitions.context import _AIRFLOW_PARSING_CONTEXT_DAG_ID
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, ParamValidationError
 from airflow.serialization.serialized_objects import DagSerialization
 
 from streamops.airflow.checkpoint_health_dag import CHECKPOINT_HEALTH_DAG
@@ -14,11 +15,14 @@ from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
 from streamops.airflow.ops_dag import OPS_DAG
 from streamops.airflow.reconcile_dag import RECONCILE_DAG
 from streamops.airflow.retention_coverage_dag import RETENTION_COVERAGE_DAG
+from streamops.airflow.run_operator import RunOperator
+from streamops.airflow.runs_dag import CATCHUP_DAG
 from streamops.errors import SettingsError
 from support.settings import a_declared_stream, a_project
 
 ROOT = Path(__file__).parents[2]
 ORDERS = "stream__orders_to_delta"
+BY_THE_HOUR = "catchup__orders_by_the_hour"
 
 
 def dag_bag(config: Path) -> DagBag:
@@ -53,7 +57,7 @@ def asked_for(monkeypatch):
     return lambda dag_id: monkeypatch.setenv(_AIRFLOW_PARSING_CONTEXT_DAG_ID, dag_id)
 
 
-FLEET = [RECONCILE_DAG, CHECKPOINT_HEALTH_DAG, RETENTION_COVERAGE_DAG, OPS_DAG]
+FLEET = [RECONCILE_DAG, CHECKPOINT_HEALTH_DAG, RETENTION_COVERAGE_DAG, OPS_DAG, CATCHUP_DAG]
 
 
 def ids(config: Path) -> list[str]:
@@ -70,7 +74,7 @@ def with_a_bad_stream(project):
 
 def test_the_shipped_dags_import_without_errors(shipped):
     assert shipped.import_errors == {}
-    assert set(shipped.dags) == {ORDERS, *FLEET}
+    assert set(shipped.dags) == {ORDERS, BY_THE_HOUR, *FLEET}
 
 
 def test_a_stream_is_released_before_it_is_supervised(orders):
@@ -110,7 +114,80 @@ def test_the_dag_survives_the_way_through_the_database(orders):
     assert back.allowed_run_types == {"scheduled"}
 
 
+# Bounded runs
+
+
+@pytest.fixture
+def by_the_hour(shipped):
+    return shipped.dags[BY_THE_HOUR]
+
+
+def test_a_scheduled_stream_runs_one_task_at_the_times_that_it_declares(by_the_hour):
+    (task,) = by_the_hour.tasks
+
+    assert by_the_hour.timetable.expression == "0 * * * *"
+    assert by_the_hour.timetable.timezone == "UTC"
+    assert isinstance(by_the_hour.timetable, CronTriggerTimetable)
+    assert (task.task_id, task.stream) == ("run", "orders_by_the_hour")
+    assert isinstance(task, RunOperator)
+
+
+def test_missed_runs_become_one_and_none_begins_while_one_lasts(by_the_hour):
+    """Each reads all that there is: two in a row would find nothing, two at once must not be."""
+    assert by_the_hour.catchup is False
+    assert by_the_hour.max_active_runs == 1
+
+
+def test_a_new_scheduled_stream_runs_without_being_asked(by_the_hour):
+    assert by_the_hour.is_paused_upon_creation is False
+
+
+def test_a_run_tells_others_that_its_table_has_grown(by_the_hour):
+    (outlet,) = by_the_hour.get_task("run").outlets
+
+    assert isinstance(outlet, Asset)
+    assert outlet.name == "streamops orders_by_the_hour"
+    assert outlet.uri.endswith("/tables/orders_by_the_hour")
+
+
+def test_the_form_of_a_catch_up_runs_only_when_somebody_asks(shipped):
+    dag = shipped.dags[CATCHUP_DAG]
+
+    assert dag.schedule is None
+    assert dag.is_paused_upon_creation is False
+    assert sorted(dag.params.get_param("stream").schema["enum"]) == ["orders_by_the_hour", "orders_to_delta"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        pytest.param("stream", "returns", id="a stream that is not declared"),
+        pytest.param("reason", "", id="no reason"),
+        pytest.param("budget_hours", 0, id="no time at all"),
+        pytest.param("budget_hours", "soon", id="a word for a number"),
+    ],
+)
+def test_the_form_of_a_catch_up_refuses_what_makes_no_sense(shipped, field, value):
+    with pytest.raises(ParamValidationError):
+        shipped.dags[CATCHUP_DAG].params.get_param(field).resolve(value)
+
+
+@pytest.mark.parametrize("dag_id", [BY_THE_HOUR, CATCHUP_DAG])
+def test_the_dags_of_runs_survive_the_way_through_the_database(shipped, dag_id):
+    back = DagSerialization.from_dict(DagSerialization.to_dict(shipped.dags[dag_id]))
+
+    assert back.task_ids == ["run"]
+    assert back.is_paused_upon_creation is False
+
+
 # The factory
+
+
+def test_a_stream_has_the_dag_of_its_mode(project):
+    by_the_hour = a_declared_stream("clicks", mode="scheduled", schedule={"cron": "@hourly"})
+    project.load(streams={"orders": a_declared_stream("orders"), "clicks": by_the_hour})
+
+    assert ids(project.file) == ["catchup__clicks", "stream__orders", *FLEET]
 
 
 def test_every_stream_gets_a_dag_of_its_own(project):
@@ -209,6 +286,14 @@ def test_a_worker_gets_only_the_dag_that_it_runs(project, asked_for):
     asked_for("stream__clicks")
 
     assert ids(project.file) == ["stream__clicks"]
+
+
+def test_a_worker_of_a_run_gets_only_its_dag(project, asked_for):
+    by_the_hour = a_declared_stream("clicks", mode="scheduled", schedule={"cron": "@hourly"})
+    project.load(streams={"orders": a_declared_stream("orders"), "clicks": by_the_hour})
+    asked_for("catchup__clicks")
+
+    assert ids(project.file) == ["catchup__clicks"]
 
 
 def test_a_worker_of_the_problems_gets_only_these(project, asked_for):

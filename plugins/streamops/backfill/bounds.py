@@ -49,12 +49,14 @@ def find_range(
     """
     if senseless := _senseless(asked):
         return RangeRefused(reasons=(senseless,), way_out="ask for a range whose end lies behind its begin")
-    partitions = _partitions(asked, facts)
-    if unknown := tuple(filter(None, (_trouble(facts, partition) for partition in partitions))):
+    partitions, known = _partitions(asked, facts), _known(facts)
+    if unknown := tuple(filter(None, (_trouble(facts, partition, known.get(partition)) for partition in partitions))):
         return RangeRefused(reasons=_few(unknown), way_out="name partitions that the topics have, or ask again")
     if not partitions:
         return RangeRefused(reasons=("no topic of the range has a partition",), way_out="look at the topics' names")
-    pieces, troubles = _pieces(asked, facts, partitions, begins or {}, ends or {})
+    held = {partition: known[partition] for partition in partitions}
+    first, last = _places(asked.begin, held, begins or {}), _places(asked.end, held, ends or {})
+    pieces, troubles = _pieces(asked, facts, held, first, last)
     if troubles:
         return RangeRefused(reasons=_few(troubles), way_out="ask for a range that the partitions hold")
     expired = tuple(piece.expired for piece in pieces if piece.expired)
@@ -72,12 +74,13 @@ def expired_between(start: Offsets, end: Offsets, facts: BrokerFacts) -> tuple[E
 
     A partition of which the cluster does not tell where it begins has lost nothing that anybody knows of.
     """
-    ends, found = end.by_partition(), []
-    for partition, begin in start.by_partition().items():
-        known = facts.topic(partition[0]).partition(partition[1])
-        if known is not None and known.earliest is not None:
-            found.append(_expired_before(known.earliest, partition, begin, ends[partition]))
-    return tuple(one for one in found if one)
+    ends, known = end.by_partition(), _known(facts)
+    found = (
+        _expired_before(known[partition].earliest or 0, partition, begin, ends[partition])
+        for partition, begin in start.by_partition().items()
+        if partition in known
+    )
+    return tuple(filter(None, found))
 
 
 def _senseless(asked: AskedRange) -> str:
@@ -102,7 +105,11 @@ def _partitions(asked: AskedRange, facts: BrokerFacts) -> list[Partition]:
     return sorted(told + silent)
 
 
-def _trouble(facts: BrokerFacts, partition: Partition) -> str:
+def _known(facts: BrokerFacts) -> dict[Partition, PartitionFacts]:
+    return {(topic.topic, one.partition): one for topic in facts.topics for one in topic.partitions}
+
+
+def _trouble(facts: BrokerFacts, partition: Partition, found: PartitionFacts | None) -> str:
     """Why a partition's ends are not known; empty where they are."""
     name, number = partition
     topic = facts.topic(name)
@@ -110,51 +117,54 @@ def _trouble(facts: BrokerFacts, partition: Partition) -> str:
         return f"what topic {name} holds is not known: {topic.trouble}"
     if not topic.exists:
         return f"there is no topic {name}"
-    found = topic.partition(number)
     if found is None:
         return f"topic {name} has no partition {number}, only {len(topic.partitions)} from 0 on"
     return f"the ends of {name}-{number} are not known: {found.trouble}" if found.trouble else ""
 
 
+def _places(
+    bound: Bound, held: Mapping[Partition, PartitionFacts], found: Mapping[Partition, TimeOffset]
+) -> dict[Partition, int | str]:
+    """The offset that a bound means in each partition, or why it means none.
+
+    Where no record is as young as a time, that is the end of the partition as it was when the cluster was asked.
+    """
+    places: dict[Partition, int | str] = {}
+    offsets = bound.offsets.by_partition() if isinstance(bound, OffsetBound) else {}
+    for partition, known in held.items():
+        latest = known.latest or 0
+        answer = found.get(partition) or TimeOffset(offset=None, trouble="the cluster was not asked")
+        if partition in offsets:
+            offset = offsets[partition]
+            places[partition] = (
+                offset if offset <= latest else f"{_name(partition)} ends at {latest}, asked was {offset}"
+            )
+        elif answer.trouble:
+            places[partition] = f"which offset of {_name(partition)} belongs to {bound} is not known: {answer.trouble}"
+        else:
+            places[partition] = latest if answer.offset is None else min(answer.offset, latest)
+    return places
+
+
 def _pieces(
     asked: AskedRange,
     facts: BrokerFacts,
-    partitions: list[Partition],
-    begins: Mapping[Partition, TimeOffset],
-    ends: Mapping[Partition, TimeOffset],
+    held: Mapping[Partition, PartitionFacts],
+    first: Mapping[Partition, int | str],
+    last: Mapping[Partition, int | str],
 ) -> tuple[list[_Piece], list[str]]:
     """What is asked of each partition, and what is wrong with it."""
     pieces, troubles = [], []
-    for partition in partitions:
-        topic = facts.topic(partition[0])
-        known = topic.partition(partition[1])
-        assert known is not None
-        begin, end = _place(asked.begin, partition, known, begins), _place(asked.end, partition, known, ends)
+    for partition, known in held.items():
+        begin, end = first[partition], last[partition]
         if isinstance(begin, str) or isinstance(end, str):
             troubles += [place for place in (begin, end) if isinstance(place, str)]
         elif end < begin:
             troubles.append(f"{_name(partition)} would be read from {begin} back to {end}")
         else:
-            expired = _expired(asked, topic, known, begin, end, at=facts.at)
+            expired = _expired(asked, facts.topic(partition[0]), known, begin, end, at=facts.at)
             pieces.append(_Piece(topic=partition[0], facts=known, begin=begin, end=end, expired=expired))
     return pieces, troubles
-
-
-def _place(
-    bound: Bound, partition: Partition, known: PartitionFacts, found: Mapping[Partition, TimeOffset]
-) -> int | str:
-    """The offset that a bound means in a partition, or why it means none.
-
-    Where no record is as young as a time, that is the end of the partition as it was when the cluster was asked.
-    """
-    latest = known.latest or 0
-    if isinstance(bound, OffsetBound):
-        offset = bound.offsets.by_partition()[partition]
-        return offset if offset <= latest else f"{_name(partition)} ends at {latest}, asked was {offset}"
-    answer = found.get(partition) or TimeOffset(offset=None, trouble="the cluster was not asked")
-    if answer.trouble:
-        return f"which offset of {_name(partition)} belongs to {bound} is not known: {answer.trouble}"
-    return latest if answer.offset is None else min(answer.offset, latest)
 
 
 def _expired(

@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 
 from streamops.control.backfill_plan import Offsets, Partition, offsets_between
+from streamops.errors import BackfillError
+
+MAX_PLACES = 1_000_000
+"""Ends of steps, one in each partition, that a plan may hold: some 15 MB of JSON, read whole by each driver."""
 
 
 def chunks_of(start: Offsets, end: Offsets, *, records: int) -> tuple[Offsets, ...]:
@@ -10,7 +14,8 @@ def chunks_of(start: Offsets, end: Offsets, *, records: int) -> tuple[Offsets, .
 
     Each takes of every partition in proportion to what is left in it, and leaves one record of each to the last, where steps are
     long enough for that: whoever looks at the checkpoint meanwhile takes each partition for needed, and is right.
-    Raises ValueError for a range that is empty or goes back, for two places in different partitions, and for steps of nothing.
+    Raises ValueError for a range that is empty or goes back, for two places in different partitions, and for steps of nothing;
+    BackfillError where the steps are too many to be written down.
     """
     if records < 1:
         raise ValueError(f"steps of {records} records")
@@ -19,7 +24,13 @@ def chunks_of(start: Offsets, end: Offsets, *, records: int) -> tuple[Offsets, .
     reached, left = start.by_partition(), _left(start, end)
     if min(left.values()) < 0 or not any(left.values()):
         raise ValueError("the range goes back, or is empty")
-    steps = -(-offsets_between(start, end) // records)
+    total, places = offsets_between(start, end), len(start.positions)
+    steps = -(-total // records)
+    if steps * places > MAX_PLACES:
+        least = -(-total // max(1, MAX_PLACES // places))
+        raise BackfillError(
+            f"{total} records of {places} partitions in steps of {records} are {steps} steps: take steps of {least} at least"
+        )
     ends = []
     for remaining in range(steps, 0, -1):
         step = -(-sum(left.values()) // remaining)

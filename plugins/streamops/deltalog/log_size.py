@@ -50,3 +50,9 @@ def log_size(storage: ReadableStorage, table: str) -> LogSize:
         size=sum(detail.size for detail in details),
         earliest_commit=min(commits.values(), default=None),
     )
+
+
+def commits_from(storage: ReadableStorage, table: str, version: int) -> tuple[tuple[int, str], ...]:
+    """Versions and names of the commits from a version on, in order. Raises StorageError."""
+    names = storage.list(join(table, DELTA_LOG), after=f"{version:020d}")
+    return tuple((int(match[1]), name) for name in names if (match := _COMMIT.fullmatch(name)))

@@ -1,10 +1,11 @@
 """A Delta table at an address, over the `deltalake` library (extra `delta`), which is imported when a table is read."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from streamops.deltalog.log_size import log_size
+from streamops.deltalog.retention import TableRetention, retention_of
 from streamops.errors import DeltaLogError, MissingLibraryError, ObjectNotFoundError
 from streamops.storage import ReadableStorage
 from streamops.storage.address import local_path
@@ -48,6 +49,8 @@ class DeltaTableFacts:
     """
     earliest_commit: int | None = None
     """The lowest version that a streaming source can still read by its commit; None where none is there."""
+    retention: TableRetention = field(default_factory=TableRetention)
+    """How long it keeps what readers of older versions need."""
     recent_writers: tuple[QueryWrites, ...] = ()
     """Queries that Delta's own sink wrote for in the last RECENT_COMMITS commits, the latest writer first."""
 
@@ -75,13 +78,15 @@ def read_delta_table(storage: ReadableStorage, address: str, *, applications: It
     table = _opened(address)
     try:
         asked = list(dict.fromkeys(applications))[:MAX_APPLICATIONS]
+        metadata = table.metadata()
         found = [(application, table.transaction_version(application)) for application in asked]
         return DeltaTableFacts(
             address=address,
-            table_id=str(table.metadata().id),
+            table_id=str(metadata.id),
             version=table.version(),
             transactions=tuple((application, version) for application, version in found if version is not None),
             earliest_commit=size.earliest_commit,
+            retention=retention_of(metadata.configuration),
             recent_writers=_recent_writers(table.history(RECENT_COMMITS)),
         )
     except Exception as error:

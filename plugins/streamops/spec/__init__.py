@@ -1,8 +1,8 @@
 """What a user declares: one stream, composed of the policies that live beside their judgements."""
 
+from streamops.spec.sources import DeltaTableSource, FileFormat, FilesSource, KafkaSource, Source
 from streamops.spec.stream import (
     CatchupSpec,
-    KafkaSource,
     LaunchSpec,
     Mode,
     Schedule,
@@ -15,11 +15,15 @@ from streamops.spec.stream import (
 
 __all__ = [
     "CatchupSpec",
+    "DeltaTableSource",
+    "FileFormat",
+    "FilesSource",
     "KafkaSource",
     "LaunchSpec",
     "Mode",
     "Schedule",
     "SinkSpec",
+    "Source",
     "StreamSpec",
     "Timings",
     "Trigger",

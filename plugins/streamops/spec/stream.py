@@ -6,8 +6,10 @@ from datetime import timedelta
 from enum import StrEnum
 
 from streamops.control.records import ClaimMode
+from streamops.errors import SettingsError
 from streamops.health import StallPolicy
 from streamops.restart import RestartPolicy, SinkGuarantee
+from streamops.spec.sources import KafkaSource, Source
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 
@@ -81,30 +83,6 @@ class CatchupSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaSource:
-    """Where the records come from."""
-
-    bootstrap_servers: str
-    topics: tuple[str, ...]
-    options: tuple[tuple[str, str], ...] = ()
-    """Options of Spark's Kafka source, as Spark names them."""
-    connection: str = ""
-    """Id of an Airflow connection of type `kafka` with the credentials for looking at the topics; used inside Airflow only."""
-    tolerated_outage: timedelta = timedelta(0)
-    """How long the stream may be down without a loss, as its owner says; zero where nobody has said."""
-
-    def __post_init__(self) -> None:
-        if self.tolerated_outage < timedelta(0):
-            raise ValueError("the tolerated outage must not be negative")
-
-    @property
-    def fails_on_data_loss(self) -> bool:
-        """Whether lost records are an error: Spark's `failOnDataLoss`, true unless it is declared otherwise."""
-        given = {name.lower(): value for name, value in self.options}
-        return given.get("failondataloss", "true").strip().lower() != "false"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SinkSpec:
     """Where the rows go."""
 
@@ -164,7 +142,7 @@ class StreamSpec:
     name: str
     job: str
     """Path of the job's Python file."""
-    source: KafkaSource
+    source: Source
     sink: SinkSpec
     checkpoint: str
     """Canonical address."""
@@ -188,6 +166,18 @@ class StreamSpec:
             raise ValueError(
                 f"a {self.mode} stream needs a trigger whose query ends by itself: {', '.join(sorted(ENDING))}"
             )
+
+    @property
+    def reads_kafka(self) -> bool:
+        """Whether there are topics and a cluster to ask about."""
+        return isinstance(self.source, KafkaSource)
+
+    @property
+    def kafka(self) -> KafkaSource:
+        """The Kafka source. SettingsError where the stream reads something else; `reads_kafka` tells before."""
+        if isinstance(self.source, KafkaSource):
+            return self.source
+        raise SettingsError(f"stream {self.name} reads {self.source}: there is no Kafka cluster to ask about it")
 
     @property
     def own_run(self) -> ClaimMode:

@@ -5,13 +5,14 @@ from datetime import UTC, datetime
 
 import pytest
 
+from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.errors import SettingsError
 from streamops.health.verdict import Verdict
 from streamops.restart import Safety
 from streamops.sink import newest_batch
 from streamops.storage.local import LocalStorage
 from streamops.supervisor.checks.checkup import check_stream
-from streamops.supervisor.checks.sink_look import SinkPlace, look_at_both
+from streamops.supervisor.checks.sink_look import SinkPlace, look_around, look_at_both
 from support.checkpoints import QUERY_ID, commit, offsets, write_checkpoint
 from support.delta_table import streaming_update, write_table
 from support.specs import a_stream
@@ -106,3 +107,45 @@ def test_a_batch_that_ends_between_the_looks_is_no_gap(stream, storage, tmp_path
 
     assert snapshot.facts.last_commit == 2
     assert (newest_batch(view.before), newest_batch(view.latest)) == (1, 2)
+
+
+class Asked(LocalStorage):
+    """A storage that keeps of which folders it was asked for details: a Delta log's are asked for once a reading."""
+
+    def __init__(self):
+        self.details_of = []
+
+    def details(self, directory, *, only=None):
+        self.details_of.append(directory)
+        return super().details(directory, only=only)
+
+
+@pytest.mark.parametrize(
+    "commits",
+    [
+        pytest.param([], id="nothing of the query"),
+        pytest.param([streaming_update(QUERY_ID, 0)], id="less than was committed"),
+        pytest.param([streaming_update(QUERY_ID, 1)], id="all that was committed"),
+    ],
+)
+def test_a_table_that_nobody_has_written_to_meanwhile_is_read_once(stream, tmp_path, commits):
+    storage = Asked()
+    write_checkpoint(storage, stream.checkpoint, planned=range(2), committed=range(2))
+    table = write_table(tmp_path / "table", *commits)
+
+    _, view = look_at_both(storage, stream.checkpoint, SinkPlace(storage=storage, address=table))
+
+    assert storage.details_of.count(f"{table}/_delta_log") == 1
+    assert view.latest is view.before
+
+
+def test_a_table_that_was_read_for_another_query_is_read_again(stream, tmp_path):
+    """The checkpoint got its id between the two looks: what the table knows of that id was not asked."""
+    storage = LocalStorage()
+    write_checkpoint(storage, stream.checkpoint, planned=range(2), committed=range(2))
+    table = write_table(tmp_path / "table", streaming_update(QUERY_ID, 1))
+    place = SinkPlace(storage=storage, address=table)
+
+    _, view = look_around(place, None, inspect=lambda: (inspect_checkpoint(storage, stream.checkpoint),))
+
+    assert (newest_batch(view.before), newest_batch(view.latest)) == (None, 1)

@@ -47,8 +47,10 @@ def test_an_older_spark_is_told_of_and_no_start_is_refused_for_it(terminal, head
     terminal.declare("orders", **trigger)
 
     plan = terminal.run("plan", "orders", "--json").document["plan"]
+    lag = terminal.run("lag", "orders")
     terminal.settle()
 
     assert plan["safety"] == "safe-if-idempotent"
     assert (SAID in plan["summary"]) is is_said
+    assert (SAID in lag.out, lag.code) == (is_said, 3 if is_said else 0)
     assert terminal.newest().number == 2

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from streamops.backfill import chunks_of
 from streamops.control.backfill_plan import offsets_between
+from streamops.errors import BackfillError
 from support.backfills import offsets, ranges
 
 SIZES = st.integers(1, 60)
@@ -84,3 +85,10 @@ def test_partitions_of_one_record_each_are_spread_over_the_steps():
 def test_what_makes_no_steps_is_refused(start, end, records, trouble):
     with pytest.raises(ValueError, match=trouble):
         chunks_of(start, end, records=records)
+
+
+def test_steps_that_are_too_many_to_be_written_down_are_refused_with_what_would_do():
+    start, end = offsets(0, 0), offsets(1_500_000_000, 1_500_000_000)
+
+    with pytest.raises(BackfillError, match=r"are 3000000 steps: take steps of 6000 at least"):
+        chunks_of(start, end, records=1_000)

@@ -1,41 +1,20 @@
 """A checkpoint's Delta offsets beside the table that they were taken from."""
 
-import json
+from datetime import UTC, datetime
 
 import pytest
 
-from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.deltalog import DeltaTableFacts
+from streamops.health.checkpoint.delta_source_rules import DeltaSourceView
 from streamops.health.checkpoint.judge import DELTA_SOURCE_RULES, explanations, judge_delta_source
 from streamops.restart import Safety
 from streamops.restart.delta_effect import with_delta_source
 from streamops.restart.plan import plan_in_depth
 from streamops.sink import DeltaSink, MissingSink, UnreadSink
-from support.base_checkpoint import ADDRESS, entry, files, stored
+from support.base_checkpoint import files
+from support.delta_offsets import inspected, offset, reading, the_first_batch
 from support.delta_table import TABLE_ID
 from support.sinks import TABLE, file_sink
-
-
-def offset(version, *, index=-1, is_starting=False, table_id=TABLE_ID):
-    fields = {
-        "sourceVersion": 1,
-        "reservoirId": table_id,
-        "reservoirVersion": version,
-        "index": index,
-        "isStartingVersion": is_starting,
-    }
-    return json.dumps(fields, separators=(",", ":"))
-
-
-def reading(newest, previous=None, *, is_pending=False):
-    """The logs of a query whose last two batches end at these offsets."""
-    found = {name: content for name, content in files().items() if not name.startswith("sources/")}
-    found |= {"offsets/3": entry(3, source=previous or newest), "offsets/4": entry(4, source=newest)}
-    return {name: content for name, content in found.items() if not (is_pending and name == "commits/4")}
-
-
-def inspected(found):
-    return inspect_checkpoint(stored(found), ADDRESS)
 
 
 def table(version, *, earliest=0):
@@ -43,6 +22,7 @@ def table(version, *, earliest=0):
     return DeltaSink(table=facts, query_id=None)
 
 
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ANOTHER = "7d6a3f0e-0000-4000-8000-00000000000f"
 SAFE, FUTILE = Safety.SAFE, Safety.FUTILE
 ROWS = [
@@ -51,7 +31,29 @@ ROWS = [
     pytest.param(reading(offset(5)), table(12, earliest=5), [], SAFE, id="what is next is the lowest that is there"),
     pytest.param(reading(offset(13)), table(12, earliest=None), [], SAFE, id="all is read, and no commit is left"),
     pytest.param(
-        reading(offset(3, index=7, is_starting=True)), table(12, earliest=5), [], SAFE, id="within the initial snapshot"
+        reading(offset(5, index=7, is_starting=True)), table(12, earliest=5), [], SAFE, id="within the initial snapshot"
+    ),
+    pytest.param(
+        reading(offset(3, index=7, is_starting=True)),
+        table(12, earliest=5),
+        ["removed-delta-versions"],
+        FUTILE,
+        id="the initial snapshot can't be made any more",
+    ),
+    pytest.param(the_first_batch(offset(3)), table(12, earliest=2), [], SAFE, id="the first batch read version 2"),
+    pytest.param(
+        the_first_batch(offset(3)),
+        table(12, earliest=3),
+        ["removed-delta-versions"],
+        FUTILE,
+        id="the first batch is planned again from a snapshot that is gone",
+    ),
+    pytest.param(
+        the_first_batch(offset(3, index=2)),
+        table(12, earliest=3),
+        [],
+        SAFE,
+        id="it began within a version, by `startingVersion`",
     ),
     pytest.param(files(), table(12), [], SAFE, id="the query reads files"),
     pytest.param(
@@ -100,7 +102,7 @@ def test_what_is_told_of_the_table_that_a_query_reads(found, place, rules, safet
     snapshot = inspected(found)
     plan = plan_in_depth(snapshot, known=None)
 
-    findings = judge_delta_source(snapshot, place)
+    findings = judge_delta_source(snapshot, DeltaSourceView(place=place, now=NOW))
     if isinstance(place, DeltaSink):
         plan = with_delta_source(plan, snapshot.facts, place.table)
 
@@ -116,6 +118,8 @@ def test_a_start_that_fails_foretells_delta_s_words():
     """The names of error classes in delta-spark 4.4, as real starts gave them."""
     snapshots = [
         inspected(reading(offset(4))),
+        inspected(reading(offset(4, is_starting=True))),
+        inspected(the_first_batch(offset(4))),
         inspected(reading(offset(12, table_id=ANOTHER))),
         inspected(reading(offset(14))),
     ]
@@ -126,13 +130,19 @@ def test_a_start_that_fails_foretells_delta_s_words():
 
     assert [plan.expected_error for plan in plans] == [
         "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
+        "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE",
+        "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE",
         "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
         "DELTA_STREAMING_TRAILING_COMMIT_MISSING",
     ]
 
 
-def test_each_rule_speaks_in_some_row_and_can_be_explained():
+def test_each_rule_about_the_table_speaks_in_some_row_and_all_can_be_explained():
+    """Those about what it gives up while the query has not read it are beside, in `test_delta_source_expiry`."""
     spoken = {rule for row in ROWS for rule in row.values[2]}
+    rules = {rule.__name__.replace("_", "-") for rule in DELTA_SOURCE_RULES}
 
-    assert spoken == {rule.__name__.replace("_", "-") for rule in DELTA_SOURCE_RULES}
-    assert spoken <= explanations().keys()
+    assert spoken == {
+        rule for rule in rules if not rule.startswith(("expiring-", "vacuumed-", "unread-delta-versions"))
+    }
+    assert rules <= explanations().keys()

@@ -18,10 +18,11 @@ from streamops.health.checkpoint import (
     sink_rules,
     time_rules,
 )
+from streamops.health.checkpoint.delta_source_rules import DeltaSourceView
 from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Finding, worst_first
-from streamops.sink import Sink, SinkView
+from streamops.sink import SinkView
 
 Rule = Callable[[CheckpointFacts, Expectations], Iterator[Finding]]
 
@@ -107,13 +108,17 @@ SINK_RULES: tuple[Callable[[CheckpointSnapshot, SinkView], Iterator[Finding]], .
 """Asked where the sink was looked at: first what a start would lose, then what is lost, then what is not known."""
 
 
-DELTA_SOURCE_RULES: tuple[Callable[[CheckpointSnapshot, Sink], Iterator[Finding]], ...] = (
+DELTA_SOURCE_RULES: tuple[Callable[[CheckpointSnapshot, DeltaSourceView], Iterator[Finding]], ...] = (
     delta_source_rules.unread_delta_source,
     delta_source_rules.another_delta_table,
     delta_source_rules.removed_delta_versions,
     delta_source_rules.beyond_delta_table,
+    delta_source_rules.vacuumed_delta_files,
+    delta_source_rules.unread_delta_versions,
+    delta_source_rules.expiring_delta_versions,
+    delta_source_rules.expiring_delta_files,
 )
-"""Asked where the Delta table that the query reads was named; no two of them can hold."""
+"""Asked where the Delta table that the query reads was named; no two of the first four can hold."""
 
 
 def judge_logs(facts: CheckpointFacts, expected: Expectations) -> tuple[Finding, ...]:
@@ -145,9 +150,9 @@ def judge_sink(snapshot: CheckpointSnapshot, view: SinkView) -> tuple[Finding, .
     return worst_first(finding for rule in SINK_RULES for finding in rule(snapshot, view))
 
 
-def judge_delta_source(snapshot: CheckpointSnapshot, place: Sink) -> tuple[Finding, ...]:
+def judge_delta_source(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> tuple[Finding, ...]:
     """Everything that the Delta table which a query reads shows beside its offsets, worst first."""
-    return worst_first(finding for rule in DELTA_SOURCE_RULES for finding in rule(snapshot, place))
+    return worst_first(finding for rule in DELTA_SOURCE_RULES for finding in rule(snapshot, view))
 
 
 def explanations() -> dict[str, str]:

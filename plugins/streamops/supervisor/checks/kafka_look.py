@@ -11,7 +11,7 @@ from streamops.health.verdict import Finding, Severity, Verdict, worst_first, wo
 from streamops.kafka.broker import Broker
 from streamops.restart.engines import Engine
 from streamops.supervisor.checks.checkup import SEVERITIES, Checkup
-from streamops.supervisor.lags.covered_plan import FINISH_FIRST, old_engine, with_coverage, with_retry
+from streamops.supervisor.lags.covered_plan import FINISH_FIRST, failing_engine, with_coverage, with_retry
 from streamops.supervisor.lags.kafka_needs import needs_of_snapshot
 from streamops.supervisor.lags.second_look import look_twice
 
@@ -91,12 +91,11 @@ def _changed(coverage: Coverage, engine: Engine, *, is_certain: bool) -> Iterato
     if not changed or engine.finishes_changed_batch:
         return
     fails = engine.finishes_changed_batch is False
-    with_it = f"availableNow of Spark {engine.release} fails on that each time" if fails else old_engine(engine)
     yield Finding(
         rule="changed-kafka-partitions",
         severity=Severity.CRITICAL if fails and is_certain else Severity.WARNING,
         file=f"{OFFSETS}/{coverage.pending_batch}",
         evidence=told(changed, most=SHOWN),
-        meaning=f"{with_it}, whatever its message says of a transient error; other triggers go on",
+        meaning=f"{failing_engine(engine)}, whatever its message says of a transient error; other triggers go on",
         repair=FINISH_FIRST,
     )

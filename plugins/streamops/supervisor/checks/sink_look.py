@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from streamops.checkpoint import read_checkpoint
 from streamops.checkpoint.inspect import CheckpointSnapshot, inspect_checkpoint
 from streamops.errors import SettingsError
-from streamops.sink import MissingSink, SinkView, newest_batch, read_sink
+from streamops.sink import MissingSink, SinkView, is_still, newest_batch, read_sink
 from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage
 
@@ -54,7 +54,9 @@ def look_around(
     before = read_sink(place.storage, place.address, query_id=query_id, applications=place.applications)
     snapshot, *others = inspect()
     latest, has = before, newest_batch(before)
-    if has is None or has < snapshot.facts.last_commit:
+    falls_short = has is None or has < snapshot.facts.last_commit
+    # A table of millions of files is not read twice in a start only to find it as it was.
+    if falls_short and not is_still(place.storage, before, query_id=snapshot.facts.query_id):
         latest = read_sink(
             place.storage, place.address, query_id=snapshot.facts.query_id, applications=place.applications
         )

@@ -1,0 +1,86 @@
+"""Where a stream's records come from: topics of Kafka, a Delta table, or the files of a folder."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaSource:
+    """Topics of one cluster."""
+
+    bootstrap_servers: str
+    topics: tuple[str, ...]
+    options: tuple[tuple[str, str], ...] = ()
+    """Options of Spark's Kafka source, as Spark names them."""
+    connection: str = ""
+    """Id of an Airflow connection of type `kafka` with the credentials for looking at the topics; used inside Airflow only."""
+    tolerated_outage: timedelta = timedelta(0)
+    """How long the stream may be down without a loss, as its owner says; zero where nobody has said."""
+
+    def __post_init__(self) -> None:
+        if self.tolerated_outage < timedelta(0):
+            raise ValueError("the tolerated outage must not be negative")
+
+    def __str__(self) -> str:
+        return f"Kafka ({', '.join(self.topics)} at {self.bootstrap_servers})"
+
+    @property
+    def fails_on_data_loss(self) -> bool:
+        """Whether lost records are an error: Spark's `failOnDataLoss`, true unless it is declared otherwise."""
+        given = {name.lower(): value for name, value in self.options}
+        return given.get("failondataloss", "true").strip().lower() != "false"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaTableSource:
+    """The commits of one Delta table, in order; first the rows that it holds, unless an option says where to begin."""
+
+    table: str
+    """Canonical address."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Options of Delta's streaming source, as Delta names them."""
+
+    def __str__(self) -> str:
+        return f"the Delta table {self.table}"
+
+
+class FileFormat(StrEnum):
+    """How the files of a folder are read: Spark's own formats."""
+
+    BINARY = "binaryFile"
+    CSV = "csv"
+    JSON = "json"
+    ORC = "orc"
+    PARQUET = "parquet"
+    TEXT = "text"
+    XML = "xml"
+    """Since Spark 4.0."""
+
+    @property
+    def has_fixed_columns(self) -> bool:
+        """Whether the columns are always the same, so that nobody need say them."""
+        return self in (FileFormat.TEXT, FileFormat.BINARY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesSource:
+    """The files of a folder, each once."""
+
+    path: str
+    """Canonical address of the folder."""
+    format: FileFormat
+    schema: str = ""
+    """The columns as DDL: `id BIGINT, amount DOUBLE`. Empty only where the format fixes them."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Options of Spark's file source and of the format, as Spark names them."""
+
+    def __post_init__(self) -> None:
+        if not self.schema and not self.format.has_fixed_columns:
+            raise ValueError(f"files of format {self.format} need a schema: a stream can't infer it")
+
+    def __str__(self) -> str:
+        return f"the {self.format} files of {self.path}"
+
+
+Source = KafkaSource | DeltaTableSource | FilesSource

@@ -1,0 +1,274 @@
+"""`streamops backfill`: planned, begun, watched, stopped and gone on with, without Spark."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from streamops.control import codec
+from streamops.control.drivers import ExitRecord
+from streamops.control.layout import EXIT, backfills_folder, control_folder, driver_folder
+from streamops.control.records import Claimed, ClaimMode, DriverEnded, Outcome
+from streamops.control.snapshot import load_state
+from streamops.storage import join
+from streamops.supervisor.backfills.derived import backfill_spec
+from streamops.supervisor.backfills.shelf import backfill_ids, read_plan
+from support.checkpoints import commit, metadata, offsets
+from support.clock import START
+from support.terminal import Terminal
+
+RANGE = ("--from", '{"orders":{"0":100,"1":50}}', "--to", '{"orders":{"0":400,"1":150}}')
+WHY = ("--reason", "a wrong rate")
+
+
+@pytest.fixture
+def elsewhere(tmp_path) -> tuple[str, str]:
+    return ("--table", str(tmp_path / "again"))
+
+
+@pytest.fixture
+def orders(terminal: Terminal) -> Terminal:
+    """A stream whose topic holds two partitions."""
+    terminal.broker.has("orders", (0, 1000), (0, 200))
+    return terminal
+
+
+class Driver:
+    """What a driver of the only backfill does while the command sleeps: a step each time."""
+
+    def __init__(self, terminal: Terminal, *, dies_after: int = -1) -> None:
+        self._terminal = terminal
+        self._dies_after = dies_after
+        terminal.clock.on_sleep = self.work
+
+    @property
+    def name(self) -> str:
+        (name,) = backfill_ids(self._terminal.storage, self._terminal.spec().checkpoint)
+        return name
+
+    @property
+    def plan(self):
+        return read_plan(self._terminal.storage, self._terminal.spec().checkpoint, self.name)
+
+    @property
+    def checkpoint(self) -> str:
+        return backfill_spec(self._terminal.spec(), self.plan).checkpoint
+
+    @property
+    def state(self):
+        return load_state(self._terminal.storage, control_folder(self.checkpoint))
+
+    def work(self) -> None:
+        storage, plan, address = self._terminal.storage, self.plan, self.checkpoint
+        living = [driver for driver in self._terminal.launcher.drivers if driver.is_alive]
+        if not living:
+            return
+        storage.write(join(address, "metadata"), metadata())
+        step = len(storage.list(join(address, "commits")))
+        if step == self._dies_after:
+            self._dies_after = -1
+            self._terminal.launcher.end(living[0])
+        elif step < len(plan.chunks):
+            storage.write(join(address, "offsets", str(step)), offsets(plan.chunks[step].kafka_json()))
+            storage.write(join(address, "commits", str(step)), commit())
+        else:
+            self.leave(Outcome.FINISHED)
+
+    def leave(self, outcome: Outcome) -> None:
+        newest = self.state.newest
+        at = self._terminal.clock.now().isoformat()
+        record = ExitRecord(epoch=newest.number, instance="0a0a0a0a", outcome=outcome, at=at)
+        folder = driver_folder(control_folder(self.checkpoint), newest.number, "0a0a0a0a")
+        self._terminal.storage.write(join(folder, EXIT), codec.encode(record))
+        self._terminal.launcher.end(self._terminal.launcher.drivers[-1])
+
+    def records(self):
+        from streamops.control.log import LogReader
+
+        return LogReader.of_checkpoint(self._terminal.storage, self.checkpoint).read()
+
+
+# The plan
+
+
+def test_a_dry_run_tells_what_is_read_and_where_it_goes_and_changes_nothing(orders, elsewhere):
+    answer = orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--chunk", "150", "--dry-run")
+
+    assert answer.code == 0
+    lines = answer.out.splitlines()
+    assert lines[0].startswith("backfill 20260301-120000 of orders: from ")
+    assert "  because  a wrong rate" in lines
+    assert "  reads    400 offsets of 2 partitions in 3 steps" in lines
+    assert "           orders-0 [100, 400): 300" in lines
+    assert "           orders-1 [50, 150): 100" in lines
+    assert any(line.startswith("  takes    nobody knows how long") for line in lines)
+    assert orders.storage.list(backfills_folder(orders.spec().checkpoint)) == ()
+
+
+def test_the_stream_s_own_table_is_refused_where_it_does_not_know_rows_by_their_key(orders):
+    answer = orders.run("backfill", "orders", *RANGE, *WHY, "--dry-run")
+
+    assert answer.code == 1
+    assert "backfill of orders refused: the sink of orders is idempotent" in answer.err
+    assert "--table OTHER" in answer.err
+
+
+def test_the_stream_s_own_table_is_taken_where_it_knows_rows_by_their_key(orders):
+    orders.declare("orders", sink={"delta": {"guarantee": "idempotent-by-key"}})
+
+    answer = orders.run("backfill", "orders", *RANGE, *WHY, "--dry-run", "--json")
+
+    assert answer.code == 0
+    assert answer.document["is_redirected"] is False
+    assert answer.document["records"] == 400
+    assert json.loads(answer.document["end"]) == {"orders": {"0": 400, "1": 150}}
+
+
+def test_records_that_are_deleted_are_named_to_the_record(orders, elsewhere):
+    orders.broker.has("orders", (250, 1000), (0, 200))
+
+    refused = orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--dry-run")
+    accepted = orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--dry-run", "--accept-expired")
+
+    assert refused.code == 1
+    assert "  MISSING  orders-0 [100, 250): 150" in refused.err
+    assert accepted.code == 0
+    assert "  MISSING  orders-0 [100, 250): 150" in accepted.out
+
+
+def test_times_are_asked_of_the_cluster(orders, elsewhere):
+    begin, end = START - timedelta(hours=2), START - timedelta(hours=1)
+    for partition, first, last in ((0, 10, 20), (1, 5, 7)):
+        orders.broker.offsets["orders", partition, begin] = first
+        orders.broker.offsets["orders", partition, end] = last
+
+    answer = orders.run(
+        *("backfill", "orders", "--from", begin.isoformat(), "--to", end.isoformat()),
+        *elsewhere,
+        *WHY,
+        "--dry-run",
+        "--json",
+    )
+
+    assert answer.document["start"] == '{"orders":{"0":10,"1":5}}'
+    assert answer.document["end"] == '{"orders":{"0":20,"1":7}}'
+    assert answer.document["before"] == end.isoformat()
+
+
+def test_a_broker_that_is_away_is_said(orders, elsewhere):
+    orders.broker.trouble = "nobody answers"
+
+    answer = orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--dry-run")
+
+    assert answer.code == 1
+    assert "what topic orders holds is not known: nobody answers" in answer.err
+
+
+def test_a_job_with_state_is_refused_unless_near_enough_is_good_enough(orders, elsewhere):
+    orders.storage.write(join(orders.spec().checkpoint, "state", "0", "0", "1.delta"), b"x")
+
+    refused = orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--dry-run")
+    accepted = orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--dry-run", "--approximate")
+
+    assert refused.code == 1
+    assert "orders keeps state" in refused.err
+    assert accepted.code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param((*WHY,), "which range? --from and --to name its ends", id="no range"),
+        pytest.param(("--from", "2026-03-01T10:00", "--to", "x", *WHY), "has no time zone", id="no zone"),
+        pytest.param(
+            ("--from", "{", "--to", "{}", *WHY), "from: found '{', expected a time with its zone", id="broken"
+        ),
+        pytest.param((*RANGE,), "--reason is empty", id="no reason"),
+        pytest.param(("--resume", "none"), "no backfill is called 'none'; there are: none", id="unknown"),
+    ],
+)
+def test_what_makes_no_sense_is_told(orders, arguments, message):
+    answer = orders.run("backfill", "orders", *arguments)
+
+    assert answer.code == 2
+    assert message in answer.err
+
+
+# The run
+
+
+def test_a_backfill_runs_to_its_end(orders, elsewhere):
+    driver = Driver(orders)
+
+    answer = orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--chunk", "150", "--yes")
+
+    assert answer.code == 0, answer.err
+    assert "100 % done, 400 of 400 offsets, 3 of 3 steps" in answer.out
+    assert "finished: 3 batches (0–2)" in answer.out
+    (claim,) = [record.body for record in driver.records() if isinstance(record.body, Claimed)]
+    assert claim.mode is ClaimMode.BACKFILL
+    assert json.loads(claim.spec)["trigger"]["kind"] == "once"
+    assert "of 400: " in answer.err
+
+
+def test_a_driver_that_dies_is_replaced_and_no_step_is_left_out(orders, elsewhere):
+    driver = Driver(orders, dies_after=1)
+
+    answer = orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--chunk", "150", "--yes")
+
+    assert answer.code == 0, answer.err
+    ends = [record.body.outcome for record in driver.records() if isinstance(record.body, DriverEnded)]
+    assert ends[-1] is Outcome.FINISHED
+    assert len(ends) == 2
+
+
+def test_nobody_need_watch_and_whoever_asks_later_sees_the_end(orders, elsewhere):
+    driver = Driver(orders)
+
+    begun = orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--yes", "--no-wait")
+    listed = orders.run("backfill", "orders", "--list", "--json")
+    resumed = orders.run("backfill", "orders", "--resume", driver.name)
+
+    assert begun.code == 0
+    assert listed.document["backfills"][0]["progress"]["percent"] == 0
+    assert "100 % done" in resumed.out
+    assert resumed.code == 0
+
+
+def test_a_backfill_that_is_stopped_goes_on_where_it_stood(orders, elsewhere):
+    driver = Driver(orders)
+    orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--chunk", "150", "--yes", "--no-wait")
+    driver.work()
+    orders.clock.on_sleep = lambda: None
+
+    stopped = orders.run("backfill", "orders", "--stop", driver.name, "--reason", "later")
+    driver.leave(Outcome.STOPPED)
+    orders.clock.on_sleep = driver.work
+    resumed = orders.run("backfill", "orders", "--resume", driver.name, "--reason", "now")
+
+    assert "33 % done" in stopped.out
+    assert "100 % done" in resumed.out
+    claims = [record.body for record in driver.records() if isinstance(record.body, Claimed)]
+    assert [claim.position.commit for claim in claims] == [-1, 0]
+
+
+def test_a_live_query_is_not_touched(orders, elsewhere):
+    orders.started()
+    before = orders.records()
+    Driver(orders)
+    live = orders.launcher.drivers[0]
+    orders.launcher.drivers.remove(live)
+
+    answer = orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--yes")
+
+    assert answer.code == 0, answer.err
+    assert orders.records() == before
+    assert live.signals == []
+
+
+def test_without_a_terminal_it_is_not_begun_unasked(orders, elsewhere):
+    answer = orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY)
+
+    assert answer.code == 2
+    assert "there is no terminal to ask at; add --yes, or --dry-run to look" in answer.err
+    assert orders.storage.list(backfills_folder(orders.spec().checkpoint)) == ()

@@ -1,0 +1,157 @@
+"""What `check --delta` says of a table that gives up what a query has not read, held against the pinned Spark and Delta.
+
+Log clean-up and VACUUM are Delta's own here; only the times of files are put back.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from streamops.health.checkpoint.watch import Watch
+from streamops.restart import Safety
+from streamops.restart.engines import PINNED
+from streamops.storage.local import LocalStorage
+from streamops.supervisor.checks.checkup import check
+from streamops.supervisor.checks.source_table import SourceTable
+from support import delta_queries
+
+# Two Sparks with Delta's jars.
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+
+NOW = datetime.now(UTC)
+MIDNIGHT = (NOW - timedelta(days=30)).replace(hour=0, minute=0, second=0, microsecond=0)
+"""Before it a commit is older than thirty days by Delta's own count, which leaves a day that has begun."""
+DAYS_AGO = MIDNIGHT - timedelta(days=10)
+LOG_GONE, FILES_GONE = "removed-delta-versions", "vacuumed-delta-files"
+LOG_GOES, FILES_GO = "expiring-delta-versions", "expiring-delta-files"
+MISSING, SNAPSHOT, DATA = (
+    "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
+    "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE",
+    "FAILED_READ_FILE",
+)
+FIRST_BATCH = ("append", "read")
+TWO_BATCHES = (*FIRST_BATCH, "append", "read")
+MORE = ("append", "append")
+
+
+def aged(*moments):
+    """The commits' files from version 0 on have these times."""
+    return tuple(f"age {version} {moment.timestamp()}" for version, moment in enumerate(moments))
+
+
+def rising(begin, count):
+    return [begin + timedelta(seconds=number) for number in range(count)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query has read some of a table; then something happens to the table."""
+
+    name: str
+    steps: tuple[str, ...]
+    rules: list[str] = field(default_factory=list)
+    safety: Safety = Safety.SAFE
+    error: str = ""
+    read: list[int] = field(default_factory=list)
+    """What the query has written after the next start."""
+
+
+FUTILE = Safety.FUTILE
+CASES = (
+    Case("whole", (*TWO_BATCHES, *MORE), read=[0, 1, 2, 3]),
+    Case(
+        "cleaned-up",
+        (*TWO_BATCHES, *MORE, *aged(*rising(MIDNIGHT - timedelta(seconds=9), 3)), "checkpoint"),
+        [LOG_GONE],
+        FUTILE,
+        MISSING,
+        read=[0, 1],
+    ),
+    Case(
+        "left-for-the-rest-of-the-day",
+        (*TWO_BATCHES, *MORE, *aged(*rising(MIDNIGHT + timedelta(seconds=1), 3)), "checkpoint"),
+        [LOG_GOES],
+        read=[0, 1, 2, 3],
+    ),
+    Case(
+        "kept-for-longer",
+        (
+            *TWO_BATCHES,
+            "set delta.logRetentionDuration interval 100 days",
+            *MORE,
+            *aged(*rising(DAYS_AGO, 4)),
+            "checkpoint",
+        ),
+        read=[0, 1, 3, 4],
+    ),
+    Case(
+        "first-batch-s-snapshot",
+        (*FIRST_BATCH, "append", *aged(DAYS_AGO), "checkpoint", "append"),
+        [LOG_GONE],
+        FUTILE,
+        SNAPSHOT,
+        read=[0],
+    ),
+    Case(
+        "put-together-to-go-at-once",
+        (*TWO_BATCHES, "set delta.deletedFileRetentionDuration interval 0 hours", *MORE, "optimize"),
+        [FILES_GO],
+        read=[0, 1, 3, 4],
+    ),
+    Case("vacuumed", (*TWO_BATCHES, *MORE, "optimize", "vacuum"), [FILES_GONE], FUTILE, DATA, read=[0, 1]),
+)
+
+
+def run_all(tasks):
+    """The answers of `delta_queries`."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    answer = subprocess.run(
+        [sys.executable, delta_queries.__file__, json.dumps(tasks)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=environment,
+    )
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    return json.loads(answer.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def came(tmp_path_factory):
+    """By case: the checkup before the next start, and what that start brought."""
+    root = tmp_path_factory.mktemp("delta-source")
+    tasks = [
+        {name: str(root / case.name / name) for name in ("table", "checkpoint", "output")} | {"steps": case.steps}
+        for case in CASES
+    ]
+    before = run_all(tasks)
+    if datetime.now(UTC).date() != NOW.date():
+        pytest.skip("the day has ended meanwhile, and with it what Delta keeps")
+    assert [error for answer in before for error in answer["errors"] if error] == []
+    checkups = [checkup(task) for task in tasks]
+    answers = run_all([task | {"steps": ["read"]} for task in tasks])
+    return {case.name: pair for case, pair in zip(CASES, zip(checkups, answers, strict=True), strict=True)}
+
+
+def checkup(task):
+    table = SourceTable(storage=LocalStorage(), address=f"file://{task['table']}")
+    address = f"file://{task['checkpoint']}"
+    return check(LocalStorage(), address, engine=PINNED, source_table=table, watch=Watch(now=datetime.now(UTC)))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_is_foretold_of_a_delta_source_comes(came, case):
+    found, answer = came[case.name]
+    (error,) = answer["errors"]
+
+    assert [finding.rule for finding in found.findings if "delta" in finding.rule] == case.rules
+    assert (found.restart.safety, found.restart.expected_error) == (case.safety, case.error)
+    assert bool(error) == bool(case.error)
+    assert case.error in error
+    assert answer["rows"] == case.read
