@@ -7,7 +7,7 @@ FAST_TESTS := $(wildcard tests/unit tests/behaviour tests/fuzz tests/bench tests
 SLOW_TESTS := $(wildcard tests/kafka tests/airflow tests/spark tests/e2e)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test conformance record-checkpoints quiet-check fuzz bench demo chaos chaos-model chaos-stock chaos-airflow lint types layers check lock sandbox-up sandbox-down clean
+.PHONY: help setup test conformance record-checkpoints quiet-check fuzz bench demo chaos chaos-model chaos-stock chaos-airflow chaos-runs lint types layers check lock sandbox-up sandbox-down clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,10 @@ chaos-stock: setup ## for comparison: kill the worker of a stream under Airflow'
 
 chaos-airflow: setup ## stop Airflow for MINUTES (default 10), end its tasks 100 times, clean, pause: no stream notices
 	$(CHAOS) airflow --minutes $(MINUTES) $(CHAOS_ARGS)
+
+chaos-runs: CYCLES ?= 15
+chaos-runs: setup ## strike CYCLES (default 15) runs of a scheduled stream under Airflow, count lost and doubled rows
+	$(CHAOS) runs --cycles $(CYCLES) $(CHAOS_ARGS)
 
 lint: setup ## check style and formatting with ruff
 	$(PYTHON) -m ruff check

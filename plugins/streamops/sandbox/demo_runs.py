@@ -1,7 +1,7 @@
 """The bounded runs of the demo: a scheduled stream, and a backfill by Airflow's form."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -39,12 +39,53 @@ class RunOfDag:
         return self.state == "success" and self.rows == self.expected
 
 
+class RunsOfAirflow:
+    """Begins runs of DAGs and waits for their end."""
+
+    OVER = frozenset({"success", "failed"})
+
+    def __init__(self, sandbox: Sandbox, stream: SandboxedStream) -> None:
+        self._api = sandbox.api()
+        self._stream = stream
+
+    def begin(self, dag: str, form: Mapping[str, object]) -> str:
+        """A run with that form filled in; its id."""
+        return self._api.start_run(dag, form)
+
+    def state(self, dag: str, run: str) -> str:
+        """Where a run stands, in Airflow's word. SandboxError when Airflow does not know it."""
+        states = [found.state for found in self._api.dag_runs(dag) if found.run_id == run]
+        if not states:
+            raise SandboxError(f"airflow lost run {run} of {dag}")
+        return states[0]
+
+    def titles(self, dag: str, run: str) -> tuple[str, ...]:
+        """What the processes of the run's tasks are called, where they have one."""
+        return tuple(f"airflow worker -- {one.attempt_id}" for one in self._api.task_instances(dag, run))
+
+    def end(self, dag: str, run: str) -> str:
+        """Wait for the end of a run; its state then. SandboxError past the limit."""
+
+        def missing() -> str:
+            state = self.state(dag, run)
+            return "" if state in self.OVER else f"the end of its run, now {state}"
+
+        self._stream.wait(missing, what=dag, limit=LIMIT)
+        return self.state(dag, run)
+
+    def through(self, dag: str, form: Mapping[str, object]) -> tuple[str, str]:
+        """From begin to end: the run's id and state."""
+        run = self.begin(dag, form)
+        return run, self.end(dag, run)
+
+
 class DemoRuns:
     """Runs that the demo asks Airflow for."""
 
     def __init__(self, sandbox: Sandbox, stream: SandboxedStream, *, tell: Callable[[str], None]) -> None:
         self._sandbox = sandbox
         self._stream = stream
+        self._runs = RunsOfAirflow(sandbox, stream)
         self._tell = tell
 
     def scheduled(self, orders: OrdersState) -> RunOfDag:
@@ -53,7 +94,7 @@ class DemoRuns:
         before = own.rows()
         dag = catchup_dag_id(SCHEDULED)
         self._tell(f"{dag} is run: the same job by availableNow, with a checkpoint and a table of its own")
-        run, state = self._run(dag, {})
+        run, state = self._runs.through(dag, {})
         returned = self._sandbox.api().returned(dag, run, RUN_TASK) if state == "success" else {}
         self._tell(
             f"{dag}: {state}, {returned.get('batches')} batches, {returned.get('rows')} rows"
@@ -64,7 +105,7 @@ class DemoRuns:
     def backfill(self) -> RunOfDag:
         """The middle half of each partition once more, to another table."""
         spec = self._stream.spec
-        broker = ConfluentBroker(KafkaAccess(bootstrap=spec.source.bootstrap_servers), SystemClock())
+        broker = ConfluentBroker(KafkaAccess(bootstrap=spec.kafka.bootstrap_servers), SystemClock())
         begin, end = {}, {}
         for one in broker.scan([self._stream.topic]).topic(self._stream.topic).partitions:
             earliest, latest = one.earliest or 0, one.latest or 0
@@ -83,22 +124,7 @@ class DemoRuns:
             "chunk": max(1, expected // 3),
             "dry_run": False,
         }
-        _, state = self._run(BACKFILL_DAG, form)
+        _, state = self._runs.through(BACKFILL_DAG, form)
         rows = count_rows(table) + count_rows(f"{table}_dead_letters") - before
         self._tell(f"{BACKFILL_DAG}: {state}, {rows} rows written for {expected} records")
         return RunOfDag(dag=BACKFILL_DAG, state=state, expected=expected, rows=rows)
-
-    def _run(self, dag: str, form: dict[str, object]) -> tuple[str, str]:
-        """Begin a run and wait for its end; its id and state. SandboxError past the limit."""
-        api = self._sandbox.api()
-        run = api.start_run(dag, form)
-
-        def missing() -> str:
-            state = next((found.state for found in api.dag_runs(dag) if found.run_id == run), "unknown")
-            return "" if state in ("success", "failed") else f"the end of its run, now {state}"
-
-        self._stream.wait(missing, what=dag, limit=LIMIT)
-        states = [found.state for found in api.dag_runs(dag) if found.run_id == run]
-        if not states:
-            raise SandboxError(f"airflow lost run {run} of {dag}")
-        return run, states[0]

@@ -32,7 +32,7 @@ class SandboxedStream:
         environment = {**os.environ, **sandbox.environment()}
         self.config = Path(environment["STREAMOPS_CONFIG"])
         self.spec = load_settings(self.config, environment).stream(name)
-        self.topic = self.spec.source.topics[0]
+        self.topic = self.spec.kafka.topics[0]
         self.timeline = Timeline(self.spec.checkpoint, self.spec.restart)
         self._sandbox = sandbox
         self._narrator = narrator
@@ -76,7 +76,7 @@ class SandboxedStream:
         """What the stream has not read yet, from its checkpoint and the broker: no driver need live."""
         doors = LagDoors(
             storage_for=lambda checkpoint: LocalStorage(),
-            access_for=lambda spec: KafkaAccess(bootstrap=spec.source.bootstrap_servers),
+            access_for=lambda spec: KafkaAccess(bootstrap=spec.kafka.bootstrap_servers),
             broker_for=lambda access: ConfluentBroker(access, self._clock),
             clock=self._clock,
         )

@@ -1,4 +1,4 @@
-"""`python -m streamops.sandbox.chaos rounds|stock|airflow`: real streams in real trouble, and the account afterwards.
+"""`python -m streamops.sandbox.chaos rounds|stock|airflow|runs`: real streams in real trouble, and the account afterwards.
 
 All figures go into `.sandbox/chaos.json`, those of several runs added up; the table is for people and on stderr.
 """
@@ -19,6 +19,7 @@ from streamops.sandbox.chaos import experiments, mounts
 from streamops.sandbox.chaos.book import Book, totals
 from streamops.sandbox.chaos.campaign import Campaign, Plan
 from streamops.sandbox.chaos.fleet import Fleet
+from streamops.sandbox.chaos.scheduled import begun_now, run_scheduled
 from streamops.sandbox.chaos.table import print_accounts, print_airflow, print_rounds, print_stock
 from streamops.sandbox.chaos.victims import Victim, victims_of
 from streamops.sandbox.layout import SandboxLayout, find_project
@@ -82,6 +83,15 @@ def airflow(arguments: argparse.Namespace, project: Path, book: Book, console: C
     return 0 if result.is_good else 1
 
 
+def scheduled(arguments: argparse.Namespace, project: Path, book: Book, console: Console) -> int:
+    """Runs of a scheduled stream under Airflow, each struck once."""
+    result = begun_now(arguments.seed)
+    console.print(f"chaos: {arguments.cycles} scheduled runs, seed {result.seed}", highlight=False, markup=False)
+    run_scheduled(result, project, book, console, cycles=arguments.cycles)
+    print(json.dumps(asdict(result), indent=2))
+    return 0 if result.is_good else 1
+
+
 def _plan(arguments: argparse.Namespace, root: Path) -> Plan:
     mountless = mounts.why_no_mounts(root / "mount-probe")
     victims = victims_of(with_airflow=arguments.airflow, with_mounts=not mountless)
@@ -100,7 +110,7 @@ def _plan(arguments: argparse.Namespace, root: Path) -> Plan:
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m streamops.sandbox.chaos", description=__doc__)
     parser.add_argument("--reset", action="store_true", help="forget the figures of earlier runs")
-    kinds = parser.add_subparsers(required=True, metavar="rounds|stock|airflow")
+    kinds = parser.add_subparsers(required=True, metavar="rounds|stock|airflow|runs")
 
     blows = kinds.add_parser("rounds", help="blows at random instants, and the account")
     blows.set_defaults(experiment=rounds)
@@ -121,6 +131,10 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     outage.add_argument("--minutes", type=float, default=10, help="how long all of Airflow is down")
     outage.add_argument("--sigterms", type=int, default=100, help="how many task processes are ended")
     outage.add_argument("--streams", type=int, default=3, help="how many streams at once")
+    runs = kinds.add_parser("runs", help="runs of a scheduled stream under Airflow, each struck at a random moment")
+    runs.set_defaults(experiment=scheduled)
+    runs.add_argument("--cycles", type=int, default=15, help="how many runs")
+    runs.add_argument("--seed", type=int, default=None, help="draw the blows of an earlier run again")
     return parser.parse_args(argv)
 
 
