@@ -16,7 +16,7 @@ from streamops.airflow.ops_dag import OPS_DAG
 from streamops.airflow.reconcile_dag import RECONCILE_DAG
 from streamops.airflow.retention_coverage_dag import RETENTION_COVERAGE_DAG
 from streamops.airflow.run_operator import RunOperator
-from streamops.airflow.runs_dag import CATCHUP_DAG
+from streamops.airflow.runs_dag import BACKFILL_DAG, CATCHUP_DAG
 from streamops.errors import SettingsError
 from support.settings import a_declared_stream, a_project
 
@@ -57,7 +57,7 @@ def asked_for(monkeypatch):
     return lambda dag_id: monkeypatch.setenv(_AIRFLOW_PARSING_CONTEXT_DAG_ID, dag_id)
 
 
-FLEET = [RECONCILE_DAG, CHECKPOINT_HEALTH_DAG, RETENTION_COVERAGE_DAG, OPS_DAG, CATCHUP_DAG]
+FLEET = [RECONCILE_DAG, CHECKPOINT_HEALTH_DAG, RETENTION_COVERAGE_DAG, OPS_DAG, CATCHUP_DAG, BACKFILL_DAG]
 
 
 def ids(config: Path) -> list[str]:

@@ -293,7 +293,7 @@ def test_a_run_that_somebody_ended_fails_with_their_reason(place, run_place):
     place.person().end_run("not now")
     run_place.finish(batches=1, outcome=Outcome.STOPPED)
 
-    with pytest.raises(AirflowFailException, match="stream orders: ended: 1 batch .*: not now"):
+    with pytest.raises(AirflowFailException, match=r"stream orders: ended: 1 batch .*: not now"):
         run_place.woken()
 
 

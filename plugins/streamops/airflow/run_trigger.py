@@ -13,7 +13,6 @@ from streamops.airflow.act_desk import build_run_desk
 from streamops.airflow.declared_supervisor import DeclaredSupervisor
 from streamops.airflow.triggers import StreamTrigger
 from streamops.backfill import progress_of
-from streamops.errors import StreamOpsError
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
 from streamops.supervisor import Action, Look, Supervisor
@@ -143,7 +142,7 @@ class RunTrigger(StreamTrigger):
                     dag_id=self.dag_id, task_ids=[self.task_name], run_ids=[self.run_id]
                 )
                 return str(states.get(self.run_id, {}).get(self.task_name) or "")
-            except (StreamOpsError, OSError, RuntimeError, AttributeError) as error:
+            except Exception as error:  # an API server that is away is an AirflowRuntimeError, which is a plain Exception
                 log.warning("stream=%s the state of its task can't be had: %r", self.stream, error)
                 await asyncio.sleep(ASK_PAUSE_SECONDS)
         return ""

@@ -159,6 +159,39 @@ def broker_name_unknown(bench: Bench) -> None:
     _consume(bench, "topic-unresolved", **{"kafka.bootstrap.servers": "no-such-broker.invalid:9092"})
 
 
+AWAY: list[tuple[str, str, dict[str, int]]] = [
+    ("lost", "B38: the topic was made anew with one partition while it was read", {"count": 40, "partitions": 1}),
+    ("put-back", "B38: the topic was made anew and is shorter while it was read", {"count": 2}),
+]
+
+
+def _replaced_meanwhile(bench: Bench, *, name: str, anew: dict[str, int]) -> None:
+    """After the first of two batches that availableNow has foreseen."""
+    topic = f"topic-available-now-{name}"
+    with preparing():
+        _create(bench, topic)
+        _send(bench, topic)
+
+    def take(frame: DataFrame, batch: int) -> None:
+        frame.collect()
+        if batch == 0:
+            _recreate(bench, topic, **anew)
+
+    rows = _read(bench, topic, maxOffsetsPerTrigger="4", **{"kafka.metadata.max.age.ms": "500"})
+    bench.run_foreach(f"kafka-available-now-{name}", take, rows)
+
+
+for _id, _how, _anew in AWAY:
+    FAMILY.add(
+        f"available-now-{_id}",
+        _how,
+        FailureClass.TRANSIENT,
+        partial(_replaced_meanwhile, name=_id, anew=_anew),
+        remedy=Remedy.RETRY_FEW,
+        has_progressed=True,
+    )
+
+
 SETTINGS: list[tuple[str, str, dict[str, str]]] = [
     ("own-offset-reset", "an option that Spark keeps for itself", {"kafka.auto.offset.reset": "earliest"}),
     ("own-deserializer", "an option that Spark keeps for itself", {"kafka.value.deserializer": "x"}),

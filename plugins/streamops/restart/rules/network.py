@@ -61,7 +61,7 @@ TRANSIENT = (
             "pre-fetched offset",
             "during running query with Trigger.AvailableNow",
         ),
-        source="Kafka connector 4.2, SPARK-41387, SPARK-53560; 4.0.1 says it without the error class",
+        source="SPARK-41387, SPARK-53560; real 4.0.1 and 4.2.0 say it without the error class",
     ),
     Rule(
         id="python-runner-start",
