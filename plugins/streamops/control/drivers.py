@@ -95,6 +95,8 @@ class ExitRecord:
     error_classes: tuple[str, ...] = ()
     text: str = ""
     batch: int = -1
+    input_rows: int = -1
+    """Rows that the stream's own query has read under this driver; -1 where it does not tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,9 @@ def shortened(text: str) -> str:
     return f"{text[:half]}\n… {len(text) - TEXT_LIMIT} characters left out …\n{text[-half:]}"
 
 
-def exit_record(*, epoch: int, instance: str, outcome: Outcome, at: str, text: str, batch: int) -> ExitRecord:
+def exit_record(
+    *, epoch: int, instance: str, outcome: Outcome, at: str, text: str, batch: int, input_rows: int = -1
+) -> ExitRecord:
     """The last word of a driver."""
     return ExitRecord(
         epoch=epoch,
@@ -68,4 +70,5 @@ def exit_record(*, epoch: int, instance: str, outcome: Outcome, at: str, text: s
         error_classes=error_classes(text) if outcome is Outcome.FAILED else (),
         text=shortened(text),
         batch=batch,
+        input_rows=input_rows,
     )

@@ -185,13 +185,15 @@ class _Driver:
         kill_processes((self._jvm_pid, os.getpid()))
 
     def _end(self, ending: Ending) -> Ending:
+        state = self._report.state()
         record = exit_record(
             epoch=self._identity.epoch,
             instance=self._identity.instance,
             outcome=ending.outcome,
             at=self._clock.now().isoformat(),
             text=ending.text,
-            batch=self._report.state().batch,
+            batch=state.batch,
+            input_rows=state.queries[0].input_rows if state.queries else 0,
         )
         try:
             self._lease.leave(record)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.coverage import Coverage, Standing
+from streamops.supervisor.checks.checkup_text import printable
+from streamops.supervisor.lags.backlog import Backlog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,8 +20,10 @@ class News:
     """How many wait; at most so many records."""
 
 
-def news_of(checkpoints: Sequence[CheckpointSnapshot], coverages: Sequence[Coverage]) -> News:
-    """What waits for the stream's query and its companions together.
+def news_of(
+    checkpoints: Sequence[CheckpointSnapshot], coverages: Sequence[Coverage], backlogs: Sequence[Backlog] = ()
+) -> News:
+    """What waits for the stream's query and its companions together; `backlogs` of one that reads no Kafka.
 
     A batch in flight is work as well. In a topic with compaction or transactions the lag may never reach 0: a run finds an
     empty batch there.
@@ -31,6 +35,8 @@ def news_of(checkpoints: Sequence[CheckpointSnapshot], coverages: Sequence[Cover
     pending = [one.facts.last_offset for one in checkpoints if one.facts.has_pending_batch]
     if pending:
         return News(has_any=True, reason=f"batch {pending[0]} is in flight", offsets=offsets)
+    if backlogs:
+        return _beside_kafka(backlogs)
     partitions = [one for coverage in coverages for one in coverage.partitions]
     if any(one.standing is Standing.NEW for one in partitions):
         return News(has_any=True, reason="there are partitions that were never read", offsets=offsets)
@@ -41,6 +47,14 @@ def news_of(checkpoints: Sequence[CheckpointSnapshot], coverages: Sequence[Cover
     ends = ", ".join(f"{one.topic}-{one.partition} ends at {one.latest}" for one in partitions[:_SHOWN])
     more = f" and {len(partitions) - _SHOWN} more" if len(partitions) > _SHOWN else ""
     return News(has_any=False, reason=f"nothing new since batch {own.last_offset}: {ends}{more}", offsets=0)
+
+
+def _beside_kafka(backlogs: Sequence[Backlog]) -> News:
+    """Something waits where it waits for one query; nothing does only where that is known of each."""
+    told = next((one for one in backlogs if one.has_any), None)
+    told = told or next((one for one in backlogs if one.has_any is None), backlogs[0])
+    reason = f"nothing new: {told.reason}" if told.has_any is False else told.reason
+    return News(has_any=told.has_any, reason=printable(reason))
 
 
 _SHOWN = 8

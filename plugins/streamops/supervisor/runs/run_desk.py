@@ -7,7 +7,7 @@ from streamops.checkpoint.damage import DamagedFileError
 from streamops.checkpoint.layout import OFFSETS
 from streamops.checkpoint.offsets import parse_offsets
 from streamops.clock import Clock
-from streamops.control.drivers import driver_instances, traces_among
+from streamops.control.drivers import DriverTraces, driver_instances, traces_among
 from streamops.control.layout import control_folder
 from streamops.control.log import LogReader
 from streamops.control.records import MaintenanceBegun, Record
@@ -22,6 +22,7 @@ from streamops.supervisor.act_progress import ActProgress, Stage, why_it_lives
 from streamops.supervisor.decision import Action
 from streamops.supervisor.desk import Desk
 from streamops.supervisor.find_request import find_record
+from streamops.supervisor.lags.backlog_look import read_backlogs
 from streamops.supervisor.lags.last_progress import last_progress
 from streamops.supervisor.log_tail import records_backwards
 from streamops.supervisor.runs.news import News, news_of
@@ -82,7 +83,8 @@ class RunDesk:
     def plan(self, *, reason: str, budget: timedelta | None = None) -> PlannedRun:
         """What a run would do. Raises StreamOpsError where the facts can't be had."""
         sight = self._desk.sight()
-        news = news_of(sight.checkpoints, sight.coverages)
+        backlogs = read_backlogs(self.spec, sight.checkpoints, lambda _: self._storage)
+        news = news_of(sight.checkpoints, sight.coverages, backlogs)
         estimate = self._estimate(news)
         budget = budget or self.spec.catchup.budget
         plan = ActPlan(
@@ -129,9 +131,9 @@ class RunDesk:
         rows = {}
         for epoch in found.epochs:
             traces = traces_among(instances, self._storage, self._control, epoch)
-            beats = [trace.heartbeat for trace in traces if trace.heartbeat and trace.heartbeat.queries]
-            if beats:
-                rows[epoch] = sum(beat.queries[0].input_rows for beat in beats)
+            told = [count for trace in traces if (count := _rows_of(trace)) is not None]
+            if told:
+                rows[epoch] = sum(told)
         report = report_run(records, rows_of=rows)
         return replace(report, stream=self.spec.name, offsets=self._offsets(report.last_batch))
 
@@ -179,6 +181,14 @@ class RunDesk:
         history = last_progress(self._storage, self._control)
         needed = catch_up(news.offsets, throughput_of(history), growth=0).duration
         return needed + START if needed is not None else None
+
+
+def _rows_of(trace: DriverTraces) -> int | None:
+    """By the driver's last word, else by its last beat: one that was killed may have read a little more."""
+    if trace.exit and trace.exit.input_rows >= 0:
+        return trace.exit.input_rows
+    beat = trace.heartbeat
+    return beat.queries[0].input_rows if beat and beat.queries else None
 
 
 def _asks_for_a_run(record: Record) -> bool:
