@@ -124,7 +124,7 @@ def wanted(one, start, end, *, takes):
     )
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_a_range_is_exact_through_a_stop_a_kill_and_a_new_partition(bench, cluster):
     cluster.create("exact", partitions=3, retention_ms="-1")
     for partition, count in enumerate((120, 90, 40)):
@@ -172,7 +172,7 @@ def test_a_range_is_exact_through_a_stop_a_kill_and_a_new_partition(bench, clust
     assert one.rows(plan.table) == good
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_a_time_range_takes_no_record_of_another_time_whatever_the_order(bench, cluster):
     cluster.create("times", partitions=2, retention_ms="-1")
     produce(cluster, "times", 0, list("abcdefgh"), minutes=[0, 10, 9, 20, 11, 29, 30, 12])
@@ -190,7 +190,7 @@ def test_a_time_range_takes_no_record_of_another_time_whatever_the_order(bench, 
     assert one.rows(plan.table) == wanted(one, start, stop, takes=lambda _, at: begin <= at < end)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_records_that_are_deleted_meanwhile_end_it_and_nothing_is_skipped(bench, cluster):
     cluster.create("lossy", retention_ms="-1")
     cluster.produce("lossy", 60)
@@ -216,7 +216,7 @@ def test_records_that_are_deleted_meanwhile_end_it_and_nothing_is_skipped(bench,
     assert one.newest("commits") == done
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_a_merge_by_key_writes_over_what_the_table_has(bench, cluster):
     cluster.create("merge", retention_ms="-1")
     produce(cluster, "merge", 0, [f"new {offset}" for offset in range(30)])
@@ -236,7 +236,7 @@ def test_a_merge_by_key_writes_over_what_the_table_has(bench, cluster):
     assert one.rows(plan.table).total() == 25
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_state_that_was_accepted_is_kept_from_step_to_step(bench, cluster):
     cluster.create("state", retention_ms="-1")
     produce(cluster, "state", 0, list("abcabdabexy"))
@@ -249,7 +249,7 @@ def test_state_that_was_accepted_is_kept_from_step_to_step(bench, cluster):
     assert sorted(one.values(plan.table).values()) == ["a", "b", "c", "d", "e"]
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_a_job_with_a_sink_of_its_own_writes_nothing(bench, cluster, tmp_path):
     cluster.create("own", retention_ms="-1")
     cluster.produce("own", 10)

@@ -134,15 +134,16 @@ def found(stock: Stock, asked: AskedRange) -> RangeFound:
     return answer
 
 
-def kill(driver: DriverHandle, one: BackfillBench, *, after: float) -> None:
-    """SIGKILL to JVM and Python so many seconds after the submit, if it has not ended by then."""
+def kill(driver: DriverHandle, one: BackfillBench, epoch: int, *, after: float) -> None:
+    """SIGKILL to JVM and Python so many seconds after it has shown life, if it has not ended by then."""
+    one.expect(lambda: bool(one.steps(epoch)) or one.has_ended(driver))
     eventually(lambda: one.has_ended(driver), within=after)
     with suppress(ProcessLookupError):
         os.killpg(pid_of(driver), signal.SIGKILL)
     one.expect(lambda: one.has_ended(driver))
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("number", range(COUNT))
 def test_a_backfill_is_exactly_the_range_that_was_asked_for(stock, tmp_path, spark_submit, number):
     chance = random.Random(SEED + number)
@@ -152,7 +153,7 @@ def test_a_backfill_is_exactly_the_range_that_was_asked_for(stock, tmp_path, spa
     one = BackfillBench(tmp_path / "bench", spark_submit, bootstrap=bootstrap, topic=TOPIC, job=JOB)
     plan = one.plan(
         range_found.start,
-        *chunks_of(range_found.start, range_found.end, records=chance.randint(40_000, 400_000)),
+        *chunks_of(range_found.start, range_found.end, records=chance.randint(20_000, 200_000)),
         asked=str(asked),
         not_before=range_found.not_before,
         before=range_found.before,
@@ -160,7 +161,7 @@ def test_a_backfill_is_exactly_the_range_that_was_asked_for(stock, tmp_path, spa
 
     try:
         for epoch in range(1, KILLS + 1):
-            kill(one.start(epoch), one, after=chance.uniform(5, 60))
+            kill(one.start(epoch), one, epoch, after=chance.uniform(0, 40))
         trace = one.run(KILLS + 1)
     finally:
         one.end()

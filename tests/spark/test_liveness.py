@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from streamops.clock import SystemClock
-from streamops.control.assignment import Assignment
+from streamops.control.assignment import Assignment, KafkaInput
 from streamops.control.drivers import Heartbeat, QueryBeat, QueryStep, read_traces
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.control.records import ClaimMode
@@ -110,9 +110,7 @@ def an_assignment(folder: Path, *, stop: timedelta) -> Assignment:
         mode=ClaimMode.LIVE,
         job="",
         checkpoint=f"file://{folder}/checkpoint",
-        bootstrap_servers="",
-        topics=(),
-        source_options=(),
+        source=KafkaInput(bootstrap_servers="", topics=()),
         table="",
         dead_letters="",
         trigger_kind="processing_time",

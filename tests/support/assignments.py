@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from streamops.control.assignment import Assignment
+from streamops.control.assignment import Assignment, KafkaInput
 from streamops.control.records import ClaimMode
 from support.specs import CHECKPOINT, TIMINGS, seconds
 
@@ -17,9 +17,7 @@ def an_assignment(**changes: Any) -> Assignment:
             "mode": ClaimMode.LIVE,
             "job": "/jobs/orders.py",
             "checkpoint": CHECKPOINT,
-            "bootstrap_servers": "broker:9092",
-            "topics": ("orders",),
-            "source_options": (),
+            "source": KafkaInput(bootstrap_servers="broker:9092", topics=("orders",)),
             "table": "file:///data/orders",
             "dead_letters": "file:///data/orders_dead",
             "trigger_kind": "processing_time",

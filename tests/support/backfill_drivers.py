@@ -29,7 +29,7 @@ from support.specs import SUPERVISOR, a_stream, seconds
 from support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 150
+PATIENCE = 300
 """Seconds for anything that involves a JVM on a busy machine."""
 
 UNHURRIED = Timings(beat=seconds(0.5), halt=seconds(60), takeover=seconds(120))

@@ -21,11 +21,11 @@ def kafka_access(spec: StreamSpec) -> KafkaAccess:
     Callbacks (`error_cb` and the like) are left out: nothing here calls them. SettingsError where the connection can't be
     had or is of another kind; the message repeats no value of it.
     """
-    access = access_of(spec.source.bootstrap_servers, spec.source.options)
-    if not spec.source.connection:
+    access = access_of(spec.kafka.bootstrap_servers, spec.kafka.options)
+    if not spec.kafka.connection:
         return access
-    place = f"stream {spec.name}: connection {spec.source.connection}"
-    connection = _connection(spec.source.connection, place)
+    place = f"stream {spec.name}: connection {spec.kafka.connection}"
+    connection = _connection(spec.kafka.connection, place)
     if connection.conn_type != KAFKA_CONNECTION_TYPE:
         raise SettingsError(f"{place} is of type {connection.conn_type!r}, expected {KAFKA_CONNECTION_TYPE!r}")
     settings = {name: _text(value, f"{place}: {name}") for name, value in _extra(connection, place).items()}

@@ -28,7 +28,8 @@ def lag(
     It compares the checkpoint with the broker, so it tells the same of a living and of a dead query. The deadline is the
     moment at which the first record that waits may be deleted; act-by leaves half an hour for a restart, and the time to
     catch up. A query that was seen to keep pace, by the looks that the DAG streamops_retention_coverage keeps, has no
-    deadline. Credentials come from the properties file that STREAMOPS_KAFKA_PROPERTIES names. Reads only.
+    deadline. Of a stream that reads a Delta table or files, which have no such deadline, it tells the versions or the files
+    that are not read yet. Credentials come from the properties file that STREAMOPS_KAFKA_PROPERTIES names. Reads only.
 
     Exit code 0: ok. 3: somebody must act within twelve hours, or a topic keeps its records for less than the outage that is
     declared as tolerated. 4: records are lost or act-by is over, or the answer is not known.
@@ -40,7 +41,7 @@ def lag(
     specs = list(settings.streams) if everything else [settings.stream(name) for name in dict.fromkeys(streams or ())]
     doors = LagDoors(
         storage_for=storage_for,
-        access_for=lambda spec: access_of(spec.source.bootstrap_servers, spec.source.options),
+        access_for=lambda spec: access_of(spec.kafka.bootstrap_servers, spec.kafka.options),
         broker_for=lambda access: session.wiring.broker(access, session.clock),
         clock=session.clock,
     )

@@ -51,7 +51,7 @@ class Wiring:
 
     def broker_of(self, spec: StreamSpec) -> Broker:
         """The cluster of a stream's source. SettingsError where it can't be asked at all."""
-        return self.broker(access_of(spec.source.bootstrap_servers, spec.source.options), self.clock)
+        return self.broker(access_of(spec.kafka.bootstrap_servers, spec.kafka.options), self.clock)
 
 
 class Session:

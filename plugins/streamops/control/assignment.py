@@ -8,6 +8,43 @@ from typing import Any
 from streamops.control.records import Claimed, ClaimMode
 from streamops.errors import ControlLogError
 
+Options = tuple[tuple[str, str], ...]
+"""Options of a source in Spark, as Spark names them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaInput:
+    """Topics that a driver reads."""
+
+    bootstrap_servers: str
+    topics: tuple[str, ...]
+    options: Options = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaInput:
+    """A Delta table that a driver reads."""
+
+    table: str
+    """Canonical address."""
+    options: Options = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesInput:
+    """A folder whose files a driver reads."""
+
+    path: str
+    """Canonical address."""
+    format: str
+    """As Spark names it."""
+    schema: str
+    """The columns as DDL; empty where the format fixes them."""
+    options: Options = ()
+
+
+Input = KafkaInput | DeltaInput | FilesInput
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
@@ -19,10 +56,9 @@ class Assignment:
     mode: ClaimMode
     job: str
     checkpoint: str
-    bootstrap_servers: str
-    topics: tuple[str, ...]
-    source_options: tuple[tuple[str, str], ...]
+    source: Input
     table: str
+    """What is written."""
     dead_letters: str
     trigger_kind: str
     trigger_interval: timedelta
@@ -35,7 +71,7 @@ def assignment_of(claim: Claimed) -> Assignment:
     """The assignment in a claim; ControlLogError when the claim was written by something that this version can't read."""
     try:
         spec: dict[str, Any] = json.loads(claim.spec)
-        source, sink, timings = spec["source"], spec["sink"], spec["timings"]
+        sink, timings = spec["sink"], spec["timings"]
         return Assignment(
             stream=claim.stream,
             epoch=claim.epoch,
@@ -43,9 +79,7 @@ def assignment_of(claim: Claimed) -> Assignment:
             mode=claim.mode,
             job=spec["job"],
             checkpoint=spec["checkpoint"],
-            bootstrap_servers=source["bootstrap_servers"],
-            topics=tuple(source["topics"]),
-            source_options=tuple((key, value) for key, value in source["options"]),
+            source=_input(spec["source"]),
             table=sink["table"],
             dead_letters=sink["dead_letters"],
             trigger_kind=spec["trigger"]["kind"],
@@ -59,3 +93,18 @@ def assignment_of(claim: Claimed) -> Assignment:
             f"the claim of epoch {claim.epoch} on {claim.stream} does not hold a spec that this version"
             f" understands ({error!r}): supervisor and driver must run the same streamops"
         ) from error
+
+
+def _input(source: dict[str, Any]) -> Input:
+    """A source without a kind is Kafka: claims bore none while there was nothing else."""
+    options = tuple((key, value) for key, value in source["options"])
+    kind = source.get("kind", "kafka")
+    if kind == "kafka":
+        return KafkaInput(
+            bootstrap_servers=source["bootstrap_servers"], topics=tuple(source["topics"]), options=options
+        )
+    if kind == "delta":
+        return DeltaInput(table=source["table"], options=options)
+    if kind == "files":
+        return FilesInput(path=source["path"], format=source["format"], schema=source["schema"], options=options)
+    raise ValueError(f"a source of kind {kind!r:.50}")

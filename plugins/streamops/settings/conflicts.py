@@ -2,7 +2,7 @@
 
 A checkpoint and its control folder belong to one stream alone: a second query in it loses or repeats data, a table in
 it makes Spark refuse the start, and cleaning up one of two nested folders removes the other. Two streams may well
-append to one Delta table.
+append to one Delta table, and read what another one writes; a stream that reads what it writes itself never comes to an end.
 """
 
 from collections import defaultdict
@@ -13,7 +13,7 @@ from streamops.control.layout import control_folder
 from streamops.control.registry import registry_folder
 from streamops.settings.problems import Refusal
 from streamops.settings.yaml_file import Place
-from streamops.spec import StreamSpec
+from streamops.spec import DeltaTableSource, FilesSource, StreamSpec
 from streamops.storage import parent
 
 
@@ -27,6 +27,7 @@ class _Claim:
     what: str
     is_table: bool = False
     is_control: bool = False
+    is_source: bool = False
 
     @property
     def owner(self) -> str:
@@ -36,6 +37,9 @@ class _Claim:
         """Whether the two must not share a place."""
         if self is other or (self.is_control and other.is_control):
             return False  # Two control folders meet only where their checkpoints do.
+        if self.is_source or other.is_source:
+            is_shared = self.is_source and other.is_source
+            return not is_shared and (self.stream == other.stream or not (self.is_table or other.is_table))
         return self.stream == other.stream or not (self.is_table and other.is_table)
 
     @property
@@ -73,7 +77,17 @@ def _claims(spec: StreamSpec) -> tuple[_Claim, ...]:
         _Claim(control_folder(spec.checkpoint), spec.name, ("checkpoint",), "control folder", is_control=True),
         _Claim(spec.sink.table, spec.name, table, "table", is_table=True),
         _Claim(spec.sink.dead_letters, spec.name, dead_letters, "dead-letter table", is_table=True),
+        *_source(spec),
     )
+
+
+def _source(spec: StreamSpec) -> Iterator[_Claim]:
+    """A folder that the stream reads."""
+    source = spec.source
+    if isinstance(source, DeltaTableSource):
+        yield _Claim(source.table, spec.name, ("source", "delta", "table"), "source table", is_source=True)
+    elif isinstance(source, FilesSource):
+        yield _Claim(source.path, spec.name, ("source", "files", "path"), "source folder", is_source=True)
 
 
 def _refuse(refusals: dict[str, dict[Refusal, None]], claim: _Claim, other: _Claim) -> None:

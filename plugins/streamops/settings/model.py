@@ -17,7 +17,7 @@ from streamops.settings.durations import format_duration, parse_duration
 from streamops.settings.schedules import EXPECTED as A_CRON
 from streamops.settings.schedules import EXPECTED_ZONE as A_TIME_ZONE
 from streamops.settings.schedules import checked_cron, checked_time_zone
-from streamops.spec import CatchupSpec, LaunchSpec, Timings, Trigger
+from streamops.spec import CatchupSpec, FileFormat, LaunchSpec, Timings, Trigger
 from streamops.spec.health_rounds import CALLABLE_NAME, MOST_SHARDS, SHORTEST, HealthRounds
 
 _CATCHUP = CatchupSpec()
@@ -114,10 +114,41 @@ class DeclaredKafka(_Declared):
     tolerated_outage: Duration = Field(default=timedelta(0), description=A_DURATION)
 
 
-class DeclaredSource(_Declared):
-    """`source` of a stream."""
+class DeclaredDeltaTable(_Declared):
+    """`source.delta` of a stream."""
 
-    kafka: DeclaredKafka = Field(description="a mapping with bootstrap_servers and topics")
+    table: Name = Field(description="a path or an address of a Delta table")
+    options: dict[str, Text] = Field(
+        default_factory=dict,
+        description="options of Delta's streaming source by name, each a text, a number, true or false",
+    )
+
+
+class DeclaredFiles(_Declared):
+    """`source.files` of a stream."""
+
+    path: Name = Field(description="a path or an address of a folder")
+    format: FileFormat = Field(strict=False, description=f"one of {', '.join(FileFormat)}")
+    # BaseModel has a method of the setting's name.
+    ddl: Text = Field(default="", alias="schema", description="columns as DDL, for example id BIGINT, amount DOUBLE")
+    options: dict[str, Text] = Field(
+        default_factory=dict,
+        description="options of Spark's file source and of the format by name, each a text, a number, true or false",
+    )
+
+
+class DeclaredSource(_Declared):
+    """`source` of a stream: exactly one of its settings."""
+
+    kafka: DeclaredKafka | None = Field(default=None, description="a mapping with bootstrap_servers and topics")
+    delta: DeclaredDeltaTable | None = Field(default=None, description="a mapping with table")
+    files: DeclaredFiles | None = Field(default=None, description="a mapping with path and format")
+
+    @model_validator(mode="after")
+    def _has_one_kind(self) -> Self:
+        if sum(kind is not None for kind in (self.kafka, self.delta, self.files)) != 1:
+            raise ValueError("one of three")
+        return self
 
 
 class DeclaredDelta(_Declared):
@@ -193,7 +224,7 @@ class DeclaredStream(_Declared):
     """a mapping with job, source, sink and checkpoint"""
 
     job: Name = Field(description="a path of a Python file")
-    source: DeclaredSource = Field(description="a mapping with kafka")
+    source: DeclaredSource = Field(description="a mapping with kafka, delta or files: exactly one of the three")
     sink: DeclaredSink = Field(description="a mapping with delta")
     checkpoint: Name = Field(description="a path or an address of a folder")
     mode: DeclaredMode = Field(default="live", description=f"one of {', '.join(get_args(DeclaredMode))}")

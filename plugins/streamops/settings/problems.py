@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from streamops.settings.refusals import PASSWORD_IN_ADDRESS, holds_secret, is_secret_name
 from streamops.settings.yaml_file import Place, Unresolved
@@ -70,11 +71,16 @@ def refusals_of(error: ValidationError, model: type[BaseModel]) -> tuple[Refusal
     return tuple(_refusal(details, model) for details in error.errors(include_url=False, include_context=False))
 
 
+def settings_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of a model by the names that the file has for them."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
 def _refusal(details: Any, model: type[BaseModel]) -> Refusal:
     place: Place = details["loc"]
     value = details["input"]
     if details["type"] == "extra_forbidden":
-        return Refusal(place, repr(place[-1]), _known_name(str(place[-1]), _model_at(model, place[:-1]).model_fields))
+        return Refusal(place, repr(place[-1]), _known_name(str(place[-1]), settings_of(_model_at(model, place[:-1]))))
     if details["type"] == "missing":
         return Refusal(place, "nothing", _expected(model, place))
     if isinstance(value, Unresolved):
@@ -92,7 +98,7 @@ def _expected(model: type[BaseModel], place: Place) -> str:
     """The description of the innermost declared field on the way to a value."""
     expected = model.__doc__ or ""
     for part in place:
-        field = model.model_fields.get(str(part))
+        field = settings_of(model).get(str(part))
         if field is None:
             break
         expected = field.description or expected
@@ -105,7 +111,7 @@ def _expected(model: type[BaseModel], place: Place) -> str:
 
 def _model_at(model: type[BaseModel], place: Place) -> type[BaseModel]:
     for part in place:
-        inner = _inner_model(model.model_fields[str(part)].annotation)
+        inner = _inner_model(settings_of(model)[str(part)].annotation)
         assert inner is not None, f"{part} is not a mapping with declared keys"
         model = inner
     return model

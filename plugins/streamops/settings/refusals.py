@@ -44,7 +44,18 @@ _KAFKA_OPTIONS = {
     "kafka.value.deserializer": "no such option: Spark reads bytes and refuses it, the job decodes them",
     "kafka.interceptor.classes": "no such option: Spark refuses interceptors, which could break the query",
 }
-"""Lower case: Spark takes option names in any case."""
+"""Lower case, as all of these: Spark takes option names in any case."""
+
+_DELTA_OPTIONS = {
+    "path": "source.delta.table, which is where the table is declared",
+    "versionasof": "startingVersion: a stream reads what comes, not one version (Delta refuses this option in a stream)",
+    "timestampasof": "startingTimestamp: a stream reads what comes, not one version (Delta refuses this option in a stream)",
+}
+
+_FILES_OPTIONS = {
+    "path": "source.files.path, which is where the folder is declared",
+    "inferschema": "source.files.schema, which is where the columns are declared: a stream can't infer them",
+}
 
 _SPARK_CONF = {
     "spark.streaming.stopGracefullyOnShutdown": "no such conf: it is for DStreams only and has no effect here;"
@@ -78,6 +89,20 @@ def refused_kafka_option(name: str, value: str) -> str:
     if is_secret_name(name) or holds_secret(value):
         return _SECRET
     return _KAFKA_OPTIONS.get(name.lower(), "")
+
+
+def refused_delta_option(name: str, value: str) -> str:
+    """As `refused_kafka_option`, of Delta's streaming source."""
+    if is_secret_name(name) or holds_secret(value):
+        return _SECRET
+    return _DELTA_OPTIONS.get(name.lower(), "")
+
+
+def refused_files_option(name: str, value: str) -> str:
+    """As `refused_kafka_option`, of Spark's file source."""
+    if is_secret_name(name) or holds_secret(value):
+        return _SECRET
+    return _FILES_OPTIONS.get(name.lower(), "")
 
 
 def refused_spark_conf(name: str, value: str) -> str:

@@ -15,16 +15,20 @@ from streamops.restart import RestartPolicy
 from streamops.settings.durations import format_duration
 from streamops.settings.model import (
     DeclaredCatchup,
+    DeclaredFiles,
     DeclaredLaunch,
     DeclaredRestart,
     DeclaredSchedule,
+    DeclaredSource,
     DeclaredStream,
     DeclaredTrigger,
 )
 from streamops.settings.problems import Refusal, shown
 from streamops.settings.refusals import (
     PASSWORD_IN_ADDRESS,
+    refused_delta_option,
     refused_deploy_mode,
+    refused_files_option,
     refused_kafka_option,
     refused_master,
     refused_spark_conf,
@@ -32,11 +36,14 @@ from streamops.settings.refusals import (
 from streamops.settings.yaml_file import Place
 from streamops.spec import (
     CatchupSpec,
+    DeltaTableSource,
+    FilesSource,
     KafkaSource,
     LaunchSpec,
     Mode,
     Schedule,
     SinkSpec,
+    Source,
     StreamSpec,
     Timings,
     Trigger,
@@ -85,7 +92,7 @@ class _Resolver:
         self.refusals: list[Refusal] = []
 
     def stream(self, name: str, declared: DeclaredStream) -> StreamSpec:
-        kafka, delta, mode = declared.source.kafka, declared.sink.delta, Mode(declared.mode)
+        delta, mode = declared.sink.delta, Mode(declared.mode)
         return StreamSpec(
             name=name,
             description=declared.description,
@@ -93,14 +100,8 @@ class _Resolver:
             mode=mode,
             trigger=self._trigger(mode, declared),
             schedule=self._schedule(mode, declared.schedule),
-            catchup=self._catchup(declared.catchup),
-            source=KafkaSource(
-                bootstrap_servers=kafka.bootstrap_servers,
-                topics=tuple(kafka.topics),
-                options=self._accepted(kafka.options, ("source", "kafka", "options"), refused_kafka_option),
-                connection=kafka.connection,
-                tolerated_outage=kafka.tolerated_outage,
-            ),
+            catchup=self._catchup(declared.catchup, _refused_option(declared.source)),
+            source=self._source(declared.source),
             sink=SinkSpec(
                 table=self._folder(delta.table, ("sink", "delta", "table"), resolve_folder),
                 dead_letters=self._folder(delta.dead_letters, ("sink", "delta", "dead_letters"), resolve_folder),
@@ -111,6 +112,46 @@ class _Resolver:
             restart=self._consistent(RestartPolicy, ("restart",), _restart_figures(declared.restart)),
             stall=self._consistent(StallPolicy, ("stall",), dict(declared.stall)),
             timings=self._consistent(Timings, ("timings",), dict(declared.timings)),
+        )
+
+    def _source(self, declared: DeclaredSource) -> Source:
+        """Of the one kind that is declared: the model lets no other number pass."""
+        if delta := declared.delta:
+            return DeltaTableSource(
+                table=self._folder(delta.table, ("source", "delta", "table"), resolve_folder),
+                options=self._delta_options(delta.options),
+            )
+        if files := declared.files:
+            return self._files(files)
+        kafka = declared.kafka
+        assert kafka is not None, "the model demands one source"
+        return KafkaSource(
+            bootstrap_servers=kafka.bootstrap_servers,
+            topics=tuple(kafka.topics),
+            options=self._accepted(kafka.options, ("source", "kafka", "options"), refused_kafka_option),
+            connection=kafka.connection,
+            tolerated_outage=kafka.tolerated_outage,
+        )
+
+    def _delta_options(self, options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+        place = ("source", "delta", "options")
+        if {"startingversion", "startingtimestamp"} <= {name.lower() for name in options}:
+            self._refuse(place, "startingVersion and startingTimestamp", "one of the two: Delta refuses both together")
+        return self._accepted(options, place, refused_delta_option)
+
+    def _files(self, declared: DeclaredFiles) -> FilesSource:
+        place, schema = ("source", "files"), declared.ddl.strip()
+        if not schema and not declared.format.has_fixed_columns:
+            expected = (
+                f"columns as DDL, for example id BIGINT, amount DOUBLE: a stream can't infer those of {declared.format}"
+            )
+            self._refuse((*place, "schema"), declared.ddl or None, expected)
+            schema = "value STRING"
+        return FilesSource(
+            path=self._folder(declared.path, (*place, "path"), resolve_folder),
+            format=declared.format,
+            schema=schema,
+            options=self._accepted(declared.options, (*place, "options"), refused_files_option),
         )
 
     def _refuse(self, place: Place, value: object, expected: str) -> None:
@@ -163,13 +204,13 @@ class _Resolver:
             return Schedule(cron="@daily")
         return Schedule(cron=declared.cron, timezone=declared.timezone)
 
-    def _catchup(self, declared: DeclaredCatchup) -> CatchupSpec:
+    def _catchup(self, declared: DeclaredCatchup, refused_option: Callable[[str, str], str]) -> CatchupSpec:
         if declared.master and (expected := refused_master(declared.master)):
             self._refuse(("catchup", "master"), declared.master, expected)
         return CatchupSpec(
             budget=declared.budget,
             master=declared.master,
-            options=self._accepted(declared.options, ("catchup", "options"), refused_kafka_option),
+            options=self._accepted(declared.options, ("catchup", "options"), refused_option),
             conf=self._accepted(declared.conf, ("catchup", "conf"), refused_spark_conf),
         )
 
@@ -215,6 +256,13 @@ class _Resolver:
         except ValueError as error:
             self.refusals.append(Refusal(place, _written(figures), f"figures that fit: {error}"))
             return kind()
+
+
+def _refused_option(source: DeclaredSource) -> Callable[[str, str], str]:
+    """What judges an option of such a source."""
+    if source.delta:
+        return refused_delta_option
+    return refused_files_option if source.files else refused_kafka_option
 
 
 def _restart_figures(declared: DeclaredRestart) -> dict[str, Any]:

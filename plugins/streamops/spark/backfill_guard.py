@@ -47,10 +47,10 @@ def refuse_unfit_plan(plan: BackfillPlan, assignment: Assignment) -> None:
 
 def refuse_unfit_job(plan: BackfillPlan, context: StreamContext, queries: Sequence[PlannedQuery]) -> None:
     """BackfillError where the job would read or write something that the plan does not say, or keeps state unasked."""
-    if context.kafka_reads != 1:
+    if context.source_reads != 1:
         raise BackfillError(
-            f"backfill {plan.id}: the job asked its context for the Kafka source {context.kafka_reads} times; a range can"
-            " be read of one source only: call from_kafka once and derive everything from what it gives"
+            f"backfill {plan.id}: the job asked its context for the source {context.source_reads} times; a range can be read"
+            " of one source only: call from_kafka, from_delta or from_files once and derive everything from what it gives"
         )
     if plan.is_redirected and not context.has_given_sink:
         raise BackfillError(

@@ -6,7 +6,7 @@ whatever the stream itself makes of them.
 
 from typing import TYPE_CHECKING
 
-from streamops.control.assignment import Assignment
+from streamops.control.assignment import KafkaInput
 from streamops.control.backfill_plan import BackfillPlan
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ _CHOOSING = frozenset(
 """Options of Spark's Kafka source by which records are chosen (KafkaSourceProvider, 4.2); option names have no case."""
 
 
-def backfill_options(assignment: Assignment, plan: BackfillPlan) -> dict[str, str]:
+def backfill_options(source: KafkaInput, plan: BackfillPlan) -> dict[str, str]:
     """The options of the source beside its servers."""
-    declared = {name: value for name, value in assignment.source_options if name.lower() not in _CHOOSING}
+    declared = {name: value for name, value in source.options if name.lower() not in _CHOOSING}
     return {
         **declared,
         "assign": plan.partitions_json(),

@@ -1,14 +1,17 @@
 """What a job gets from the runner: its source and sink, already addressed. A job says what to compute, nothing else."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from streamops.control.assignment import Assignment
+from streamops.control.assignment import Assignment, DeltaInput, FilesInput, Input, KafkaInput
 from streamops.control.backfill_plan import BackfillPlan
+from streamops.errors import SettingsError
 from streamops.spark.backfill_source import backfill_options, within_times
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import DataStreamWriter
+
+S = TypeVar("S", KafkaInput, DeltaInput, FilesInput)
 
 
 class StreamContext:
@@ -18,8 +21,8 @@ class StreamContext:
         self._assignment = assignment
         self._backfill = backfill
         self._companions: list[DataStreamWriter] = []
-        self.kafka_reads = 0
-        """How often the job has asked for its Kafka source."""
+        self.source_reads = 0
+        """How often the job has asked for its source."""
         self.has_given_sink = False
         """Whether the job has asked where to write."""
 
@@ -31,16 +34,43 @@ class StreamContext:
     def from_kafka(self, spark: "SparkSession") -> "DataFrame":
         """The declared topics as Spark's Kafka source gives them: key, value, topic, partition, offset, timestamp.
 
-        In a backfill it is the range alone. Call it once: a range can be read of one source only.
+        In a backfill it is the range alone. Call it once: a range can be read of one source only. SettingsError where the
+        stream is declared with another source.
         """
-        self.kafka_reads += 1
-        reader = spark.readStream.format("kafka")
-        reader = reader.option("kafka.bootstrap.servers", self._assignment.bootstrap_servers)
+        source = self._declared(KafkaInput)
+        reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", source.bootstrap_servers)
         if self._backfill:
-            options = backfill_options(self._assignment, self._backfill)
+            options = backfill_options(source, self._backfill)
             return within_times(reader.options(**options).load(), self._backfill)
-        reader = reader.option("subscribe", ",".join(self._assignment.topics))
-        return reader.options(**dict(self._assignment.source_options)).load()
+        return reader.option("subscribe", ",".join(source.topics)).options(**dict(source.options)).load()
+
+    def from_delta(self, spark: "SparkSession") -> "DataFrame":
+        """The rows that come into the declared Delta table, as Delta's streaming source gives them.
+
+        SettingsError where the stream is declared with another source.
+        """
+        source = self._declared(DeltaInput)
+        return spark.readStream.format("delta").options(**dict(source.options)).load(source.table)
+
+    def from_files(self, spark: "SparkSession") -> "DataFrame":
+        """The rows of the files that come into the declared folder, with the declared columns.
+
+        SettingsError where the stream is declared with another source.
+        """
+        source = self._declared(FilesInput)
+        reader = spark.readStream.format(source.format).options(**dict(source.options))
+        return (reader.schema(source.schema) if source.schema else reader).load(source.path)
+
+    def _declared(self, kind: type[S]) -> S:
+        """The source, where it is of the kind that the job asks for."""
+        self.source_reads += 1
+        source = self._assignment.source
+        if isinstance(source, kind):
+            return source
+        raise SettingsError(
+            f"stream {self.name} is declared with source.{_NAMES[type(source)]}, and its job calls from_{_NAMES[kind]}:"
+            f" declare source.{_NAMES[kind]}, or let the job call from_{_NAMES[type(source)]}"
+        )
 
     @property
     def table(self) -> str:
@@ -64,6 +94,10 @@ class StreamContext:
     def companions(self) -> "tuple[DataStreamWriter, ...]":
         """The further queries that the job asked for; the runner starts and stops them with the stream's own."""
         return tuple(self._companions)
+
+
+_NAMES: dict[type[Input], str] = {KafkaInput: "kafka", DeltaInput: "delta", FilesInput: "files"}
+"""As the settings name them, and the methods of the context behind `from_`."""
 
 
 def _append(rows: "DataFrame", table: str) -> "DataStreamWriter":

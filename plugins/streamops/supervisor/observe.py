@@ -145,7 +145,7 @@ class Observer:
             checkpoint=None,
             unchanged_for=self.stillness.of("log", f"{state.next_number} {state.last_nonce}"),
             epochs_ahead=self._epochs_ahead(state, instances),
-            fails_on_data_loss=self._spec.source.fails_on_data_loss,
+            fails_on_data_loss=not self._spec.reads_kafka or self._spec.kafka.fails_on_data_loss,
             trigger=next_trigger(state, self._spec, now=now),
             host=self._host,
             wish_watched=self._wish_watched(state),

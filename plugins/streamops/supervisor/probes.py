@@ -12,7 +12,7 @@ from typing import Protocol
 
 from streamops.clock import Clock
 from streamops.restart import Remedy
-from streamops.spec import StreamSpec
+from streamops.spec import DeltaTableSource, KafkaSource, StreamSpec
 from streamops.storage.address import local_path
 
 PROBE_INTERVAL = timedelta(seconds=10)
@@ -59,7 +59,7 @@ class NetworkProber:
         known = self._known.get((spec.name, remedy))
         if known and now - known[0] < PROBE_INTERVAL:
             return known[1]
-        answer = _probe_broker(spec) if remedy is Remedy.WAIT_FOR_SOURCE else _probe_table(spec)
+        answer = _probe_source(spec) if remedy is Remedy.WAIT_FOR_SOURCE else _probe_table(spec)
         self._known[spec.name, remedy] = (now, answer)
         return answer
 
@@ -73,9 +73,28 @@ class _Knock:
     reason: str
 
 
-def _probe_broker(spec: StreamSpec) -> Reachability:
+def _probe_source(spec: StreamSpec) -> Reachability:
+    source = spec.source
+    if isinstance(source, KafkaSource):
+        return _probe_broker(source.bootstrap_servers)
+    return _probe_input(source.table if isinstance(source, DeltaTableSource) else source.path)
+
+
+def _probe_input(target: str) -> Reachability:
+    """A folder that can be listed answers; one that is not there may be of another host."""
+    path = local_path(target)
+    if path is None:
+        return Reachability(target=target, is_reachable=None, evidence="not a local folder, not probed")
+    if not os.path.isdir(path):
+        evidence = f"{path} is not there: not mounted here, not made yet, or of another host"
+        return Reachability(target=target, is_reachable=None, evidence=evidence)
+    if not os.access(path, os.R_OK | os.X_OK):
+        return Reachability(target=target, is_reachable=False, evidence=f"{path} can't be read")
+    return Reachability(target=target, is_reachable=True, evidence=f"{path} is a folder that can be read")
+
+
+def _probe_broker(target: str) -> Reachability:
     """One server that accepts is enough; only where each has been asked in vain is the broker known to be away."""
-    target = spec.source.bootstrap_servers
     servers = {server.strip() for server in target.split(",") if server.strip()}
     knocks = _knock_at_all(servers)
     reasons = [f"{knock.server}: {knock.reason}" for knock in knocks]

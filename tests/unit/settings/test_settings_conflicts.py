@@ -55,6 +55,21 @@ def test_a_conflict_stops_both_streams_and_nobody_else(
             {"sink.delta.table", "sink.delta.dead_letters"},
             id="dead letters among the rows",
         ),
+        pytest.param(
+            {"source": {"kafka": None, "delta": {"table": "data/tables/orders"}}},
+            {"sink.delta.table", "source.delta.table"},
+            id="reads its own table",
+        ),
+        pytest.param(
+            {"source": {"kafka": None, "delta": {"table": "data/dead/orders"}}},
+            {"sink.delta.dead_letters", "source.delta.table"},
+            id="reads its own dead letters",
+        ),
+        pytest.param(
+            {"source": {"kafka": None, "files": {"path": "cp/in", "format": "text"}}},
+            {"checkpoint", "source.files.path"},
+            id="reads files in its checkpoint",
+        ),
         pytest.param({"checkpoint": "data/state/registry/cp"}, {"checkpoint"}, id="inside the registry"),
         pytest.param({"checkpoint": "data/state"}, {"checkpoint"}, id="around the registry"),
     ],
@@ -86,6 +101,16 @@ def test_a_symlink_does_not_make_one_checkpoint_two(project: Project) -> None:
             {"sink": {"delta": {"table": "t"}}}, {"sink": {"delta": {"table": "t"}}}, id="one table: both append"
         ),
         pytest.param({"checkpoint": "cp/orders"}, {"checkpoint": "cp/orders_2"}, id="a common beginning of the name"),
+        pytest.param(
+            {"sink": {"delta": {"table": "t"}}},
+            {"source": {"kafka": None, "delta": {"table": "t"}}},
+            id="one reads what the other writes",
+        ),
+        pytest.param(
+            {"source": {"kafka": None, "files": {"path": "in", "format": "text"}}},
+            {"source": {"kafka": None, "files": {"path": "in", "format": "text"}}},
+            id="both read one folder",
+        ),
     ],
 )
 def test_what_only_looks_like_a_conflict_passes(

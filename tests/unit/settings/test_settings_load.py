@@ -12,6 +12,7 @@ from streamops.restart import RestartPolicy
 from streamops.settings import default_settings_path, load_settings
 from streamops.settings import model as settings_model
 from streamops.settings.load import project_root
+from streamops.settings.problems import settings_of
 from streamops.spec import LaunchSpec, Schedule, Timings, Trigger, TriggerKind
 from support.settings import Project, a_declared_stream, a_project
 
@@ -136,7 +137,9 @@ def test_a_name_that_comes_twice_in_a_stream_is_the_problem_of_that_stream(proje
         pytest.param(
             {"trigger": {"continous": "1s"}}, "trigger.continous", "one of the settings", id="unknown trigger"
         ),
-        pytest.param({"source": {"socket": {}}}, "source.socket", "one of the settings kafka", id="unknown source"),
+        pytest.param(
+            {"source": {"socket": {}}}, "source.socket", "one of the settings delta, files, kafka", id="unknown source"
+        ),
         pytest.param({"job": None}, "job", "a path of a Python file", id="required setting"),
         pytest.param({"sink": {"delta": {"table": None}}}, "sink.delta.table", "a Delta table", id="required below"),
         pytest.param({"source": {"kafka": {"topics": []}}}, "source.kafka.topics", "at least one", id="no topic"),
@@ -339,7 +342,7 @@ def test_the_shipped_settings_file_writes_out_the_true_defaults(example: Project
 
 def test_the_shipped_settings_file_shows_every_setting() -> None:
     models = [kind for kind in vars(settings_model).values() if isinstance(kind, type) and issubclass(kind, BaseModel)]
-    settings = {name for kind in models for name in kind.model_fields} - {"default"}
+    settings = {name for kind in models for name in settings_of(kind)} - {"default"}
     text = EXAMPLE.read_text(encoding="utf-8")
 
     assert {name for name in settings if f"{name}:" not in text} == set()

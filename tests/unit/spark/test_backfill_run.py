@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from streamops.control.assignment import KafkaInput
 from streamops.control.backfill_plan import encode_plan
 from streamops.control.layout import backfill_plan_address
 from streamops.control.records import ClaimMode
@@ -244,7 +245,7 @@ def a_query_of(plan: SimpleNamespace) -> PlannedQuery:
 
 def a_context(*, reads: int = 1, asks_for_sink: bool = True) -> StreamContext:
     context = StreamContext(an_assignment(), PLAN)
-    context.kafka_reads, context.has_given_sink = reads, asks_for_sink
+    context.source_reads, context.has_given_sink = reads, asks_for_sink
     return context
 
 
@@ -278,7 +279,7 @@ def test_a_job_with_state_is_refused_unless_it_may_be_approximate(plan, operator
 
 @pytest.mark.parametrize("reads", [0, 2])
 def test_a_job_with_another_number_of_sources_is_refused(reads):
-    with pytest.raises(BackfillError, match=f"the Kafka source {reads} times"):
+    with pytest.raises(BackfillError, match=f"the source {reads} times"):
         refuse_unfit_job(PLAN, a_context(reads=reads), [a_query_of(STREAM)])
 
 
@@ -310,7 +311,9 @@ def test_the_source_is_the_plans_partitions_from_its_start_on_and_the_rest_as_de
         "minPartitions": "8",
     }
 
-    assert backfill_options(an_assignment(source_options=tuple(declared.items())), PLAN) == {
+    source = KafkaInput(bootstrap_servers="broker:9092", topics=("orders",), options=tuple(declared.items()))
+
+    assert backfill_options(source, PLAN) == {
         "assign": '{"orders":[0,1]}',
         "startingOffsets": '{"orders":{"0":5,"1":3}}',
         "failOnDataLoss": "true",

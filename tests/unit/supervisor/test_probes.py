@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from streamops.restart import Remedy
-from streamops.spec import KafkaSource, SinkSpec
+from streamops.spec import DeltaTableSource, FileFormat, FilesSource, KafkaSource, SinkSpec
 from streamops.storage.address import local_path
 from streamops.supervisor import probes
 from streamops.supervisor.probes import PROBE_INTERVAL, NetworkProber
@@ -239,3 +239,19 @@ def test_a_file_system_that_does_not_say_how_full_it_is_cannot_be_told(tmp_path,
 
 def test_a_table_elsewhere_cannot_be_told_from_here():
     assert NetworkProber(FakeClock()).probe(SINK, writes_to("s3://bucket/orders")).is_reachable is None
+
+
+@pytest.mark.parametrize("kind", ["delta", "files"])
+def test_a_folder_that_is_read_answers_when_it_is_there(tmp_path: Path, kind: str):
+    there, away = (a_stream(source=_folder_source(kind, tmp_path / name)) for name in ("in", "away"))
+    (tmp_path / "in").mkdir()
+
+    assert NetworkProber(FakeClock()).probe(SOURCE, there).is_reachable is True
+    answer = NetworkProber(FakeClock()).probe(SOURCE, away)
+    assert answer.is_reachable is None
+    assert "away is not there" in answer.evidence
+
+
+def _folder_source(kind: str, folder: Path):
+    address = f"file://{folder}"
+    return DeltaTableSource(table=address) if kind == "delta" else FilesSource(path=address, format=FileFormat.TEXT)

@@ -159,7 +159,7 @@ class BackfillDesk:
         return expired_between(plan.chunk_start(done), plan.end, facts)
 
     def _range(self, asked: AskedBackfill) -> RangeFound | RangeRefused:
-        facts = self._broker.scan(self.spec.source.topics)
+        facts = self._broker.scan(self.spec.kafka.topics)
         partitions = [(topic.topic, one.partition) for topic in facts.topics for one in topic.partitions]
         begin, end = asked.range.begin_lookup, asked.range.end_lookup
         nothing: Mapping[Partition, TimeOffset] = {}

@@ -27,6 +27,7 @@ from streamops.kafka.broker import Broker, Place, RecordTime
 from streamops.progress import ProgressHistory, read_progress
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage import ReadableStorage, join
+from streamops.supervisor.lags.backlog_look import lag_without_topics
 from streamops.supervisor.lags.coverage_history import read_past
 from streamops.supervisor.lags.covered_plan import first_retry_trouble
 from streamops.supervisor.lags.kafka_needs import CheckpointNeeds, read_needs
@@ -82,6 +83,9 @@ def lags_of(specs: Sequence[StreamSpec], *, doors: LagDoors) -> tuple[StreamLag,
     found: dict[str, StreamLag] = {}
     clusters: dict[KafkaAccess, list[ReadStream]] = {}
     for spec in specs:
+        if not spec.reads_kafka:
+            found[spec.name] = lag_without_topics(spec, doors.storage_for, doors.clock)
+            continue
         try:
             stream = read_stream(spec, doors.storage_for(spec.checkpoint))
             clusters.setdefault(doors.access_for(spec), []).append(stream)
@@ -146,7 +150,7 @@ class _Cluster:
 
 def _topics(stream: ReadStream) -> set[str]:
     read = {need.topic for checkpoint in stream.needs for source in checkpoint.sources for need in source.partitions}
-    return read | set(stream.spec.source.topics)
+    return read | set(stream.spec.kafka.topics)
 
 
 def _kept_looks(stream: ReadStream, facts: BrokerFacts, confirmed_after: timedelta) -> Covered:
@@ -160,7 +164,7 @@ def _covered(stream: ReadStream, facts: BrokerFacts, before: Covered) -> Covered
         one.address: cover(
             one.sources,
             facts,
-            subscribed=stream.spec.source.topics,
+            subscribed=stream.spec.kafka.topics,
             remembered=stream.past.known_ids,
             before=before.get(one.address),
         )
@@ -225,7 +229,7 @@ def _lag(stream: ReadStream, covered: Covered, facts: BrokerFacts, times: Mappin
 
 
 def _shortfalls(spec: StreamSpec, facts: BrokerFacts, past: CoveragePast) -> Iterable[str]:
-    source = spec.source
+    source = spec.kafka
     if not source.tolerated_outage:
         return ()
     topics = map(facts.topic, source.topics)
@@ -271,7 +275,7 @@ def _catch_up(stream: ReadStream, past: CoveragePast, rows: Sequence[PartitionLa
         offsets_per_second(past.ends(topic, number), lambda sample: sample.latest, within=RECENT)
         for topic, number in places
     )
-    trigger, options = stream.spec.trigger, {name.lower(): value for name, value in stream.spec.source.options}
+    trigger, options = stream.spec.trigger, {name.lower(): value for name, value in stream.spec.kafka.options}
     most = options.get(MOST_OFFSETS, "")
     throughput = throughput_of(
         _progress(stream),

@@ -29,7 +29,7 @@ BrokerFor = Callable[[StreamSpec], Broker]
 
 def declared_access(spec: StreamSpec) -> KafkaAccess:
     """What a stream's source names, with the credentials of this place. SettingsError where they can't be used."""
-    return access_of(spec.source.bootstrap_servers, spec.source.options)
+    return access_of(spec.kafka.bootstrap_servers, spec.kafka.options)
 
 
 def cluster_of(clock: Clock, access_for: Callable[[StreamSpec], KafkaAccess] = declared_access) -> BrokerFor:
@@ -57,7 +57,7 @@ class SourceCoverage:
         """
         needs = [needs_of_snapshot(snapshot) for snapshot in checkpoints]
         topics = {need.topic for sources in needs for source in sources for need in source.partitions}
-        broker = self._asked() if topics else None
+        broker = self._asked() if topics and self._spec.reads_kafka else None
         if broker is None:
             return ()
         seen = self._topic_ids(checkpoints[0].facts.query_id or "")
@@ -82,7 +82,7 @@ class SourceCoverage:
         *,
         before: Sequence[Coverage | None],
     ) -> list[Coverage]:
-        subscribed = self._spec.source.topics
+        subscribed = self._spec.kafka.topics
         facts = broker.scan(topics | set(subscribed))
         nothing = Coverage(at=facts.at, partitions=())
         return [

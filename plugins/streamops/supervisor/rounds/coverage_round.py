@@ -96,7 +96,10 @@ class CoveragePace:
 def run_coverage_round(
     specs: Sequence[StreamSpec], *, state_root: str, doors: CoverageDoors, pace: CoveragePace
 ) -> RoundReport:
-    """Look at these streams, keep and tell. Raises nothing that a stream, a place or a cluster gives rise to."""
+    """Look at these streams, keep and tell. Raises nothing that a stream, a place or a cluster gives rise to.
+
+    Streams that read no Kafka are passed by: Kafka keeps nothing for them.
+    """
     keeping = VerdictKeeping(
         state_root=state_root,
         storage_for=doors.storage_for,
@@ -106,7 +109,7 @@ def run_coverage_round(
         folder=FOLDER,
     )
     away = keeping.trouble()
-    order = order_of_round(specs, doors.clock.now())
+    order = order_of_round([spec for spec in specs if spec.reads_kafka], doors.clock.now())
     seen = _seen(order, doors, pace)
     worked = work_on(seen, partial(_remember, storage_for=doors.storage_for), pace=pace.remembering)
     forgotten = tuple(
@@ -179,7 +182,7 @@ def _ask(
 
 
 def _blind(spec: StreamSpec, worked: Worked[Any, Any], pace: Pace, doors: CoverageDoors) -> _Seen:
-    place = "" if worked.job is spec else f"{spec.source.bootstrap_servers}: "
+    place = "" if worked.job is spec else f"{spec.kafka.bootstrap_servers}: "
     lag = unknown_lag(spec.name, f"{place}{why_blind(worked, pace)}", at=doors.clock.now())
     return _Seen(spec=spec, lag=lag, is_begun=worked.fate is not Fate.NOT_BEGUN)
 
