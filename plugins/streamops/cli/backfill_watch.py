@@ -82,7 +82,7 @@ class BackfillWatch:
             try:
                 decision = supervisor.settle()
                 done = self._desk.progress(self._plan)
-                tell(done.records_done, decision.reason)
+                tell(done.records_done, "all steps are done" if done.is_done else decision.reason)
                 answer = self.answer(decision.reason if decision.action in _STANDS_STILL else "")
                 is_begun = decision.action is Action.KEEP and not wait
                 if answer.trouble or is_begun or (answer.run and answer.run.is_over):

@@ -17,7 +17,7 @@ class News:
     """None where nobody can tell: that is no reason to leave a run out."""
     reason: str
     offsets: int | None = None
-    """How many wait; at most so many records."""
+    """How many wait for the stream's own query; at most so many records."""
 
 
 def news_of(
@@ -29,7 +29,7 @@ def news_of(
     empty batch there.
     """
     own = checkpoints[0].facts
-    offsets = _waiting(coverages)
+    offsets = coverages[0].lag if coverages else None
     if own.is_new:
         return News(has_any=True, reason="the query has never run", offsets=offsets)
     pending = [one.facts.last_offset for one in checkpoints if one.facts.has_pending_batch]
@@ -40,13 +40,17 @@ def news_of(
     partitions = [one for coverage in coverages for one in coverage.partitions]
     if any(one.standing is Standing.NEW for one in partitions):
         return News(has_any=True, reason="there are partitions that were never read", offsets=offsets)
-    if not partitions or offsets is None:
+    lags = [coverage.lag for coverage in coverages]
+    if any(lags):
+        behind = offsets or max(lag for lag in lags if lag)
+        return News(has_any=True, reason=f"{behind} offsets wait", offsets=offsets)
+    if not partitions or None in lags:
         return News(has_any=None, reason="what the source holds could not be asked")
-    if offsets:
-        return News(has_any=True, reason=f"{offsets} offsets wait", offsets=offsets)
-    ends = ", ".join(f"{one.topic}-{one.partition} ends at {one.latest}" for one in partitions[:_SHOWN])
-    more = f" and {len(partitions) - _SHOWN} more" if len(partitions) > _SHOWN else ""
-    return News(has_any=False, reason=f"nothing new since batch {own.last_offset}: {ends}{more}", offsets=0)
+    # Companions read the same partitions.
+    ends = list(dict.fromkeys(f"{one.topic}-{one.partition} ends at {one.latest}" for one in partitions))
+    more = f" and {len(ends) - _SHOWN} more" if len(ends) > _SHOWN else ""
+    reason = f"nothing new since batch {own.last_offset}: {', '.join(ends[:_SHOWN])}{more}"
+    return News(has_any=False, reason=reason, offsets=0)
 
 
 def _beside_kafka(backlogs: Sequence[Backlog]) -> News:
@@ -59,8 +63,3 @@ def _beside_kafka(backlogs: Sequence[Backlog]) -> News:
 
 _SHOWN = 8
 """Partitions that a reason names."""
-
-
-def _waiting(coverages: Sequence[Coverage]) -> int | None:
-    lags = [coverage.lag for coverage in coverages]
-    return sum(lag for lag in lags if lag is not None) if lags and None not in lags else None
