@@ -33,6 +33,14 @@ def catchup(
             show_default=False,
         ),
     ] = None,
+    finish_batch: Annotated[
+        bool,
+        typer.Option(
+            "--finish-batch",
+            help="Finish the batch in flight and no more, by the trigger once: the way past a batch that availableNow refuses.",
+            show_default=False,
+        ),
+    ] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the run is over.")] = True,
     yes: Yes = False,
     dry_run: DryRun = False,
@@ -50,7 +58,8 @@ def catchup(
     runs = session.run_desk(session.spec(stream))
     if not reason.strip():
         raise SettingsError("--reason is empty: say why, others will read it")
-    planned = runs.plan(reason=reason, budget=budget)
+    plan = runs.plan_once if finish_batch else runs.plan
+    planned = plan(reason=reason, budget=budget)
     result = RunResult(plan=planned.plan)
     if planned.plan.is_needed and not dry_run:
         for line in planned.plan.lines:

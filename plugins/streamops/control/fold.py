@@ -196,6 +196,7 @@ def _maintenance_begun(state: LogState, body: MaintenanceBegun, note: Note) -> L
         record=state.next_number - 1,
         run=body.run,
         estimated_seconds=body.estimated_seconds,
+        is_once=body.is_once,
     )
     return replace(state, maintenance=maintenance)
 

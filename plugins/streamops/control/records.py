@@ -196,6 +196,8 @@ class MaintenanceBegun:
     """What is run meanwhile; None for nothing."""
     estimated_seconds: float | None = None
     """How long the run was expected to take, where anybody could tell."""
+    is_once: bool = False
+    """Whether the run is to finish the batch in flight and no more, by the trigger `once`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

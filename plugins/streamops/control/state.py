@@ -93,6 +93,8 @@ class Maintenance:
     run: ClaimMode | None = None
     """What is run meanwhile; None for nothing."""
     estimated_seconds: float | None = None
+    is_once: bool = False
+    """Whether it is made with the trigger `once`, whatever the stream declares."""
 
     def is_time_of(self, epoch: Epoch | None) -> bool:
         """Whether the epoch was claimed for the run of this maintenance."""

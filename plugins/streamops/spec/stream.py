@@ -189,11 +189,13 @@ class StreamSpec:
         """What a claim is for that lets the stream read what there is, and end."""
         return ClaimMode.CATCHUP if self.mode is Mode.LIVE else self.own_run
 
-    def as_run(self, run: ClaimMode) -> "StreamSpec":
+    def as_run(self, run: ClaimMode, *, is_once: bool = False) -> "StreamSpec":
         """What a driver with such a claim is given: a live stream catches up by availableNow, with what `catchup` says.
 
-        On every other claim it is the declaration itself.
+        On every other claim it is the declaration itself. With `is_once` it runs the batch in flight alone.
         """
+        if is_once:
+            return replace(self.as_run(run), trigger=Trigger(kind=TriggerKind.ONCE))
         if run is not ClaimMode.CATCHUP or self.mode is not Mode.LIVE:
             return self
         return replace(

@@ -33,6 +33,7 @@ from streamops.supervisor.checkpoints import position_of
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.endings import driver_end
 from streamops.supervisor.lags.topics_seen import topics_seen
+from streamops.supervisor.next_trigger import as_asked
 from streamops.supervisor.observe import Observation, Observer, registry_entry
 from streamops.supervisor.submission import submit_request
 
@@ -98,7 +99,7 @@ class Actor:
             token=token,
             mode=decision.run,
             position=position,
-            spec=spec_text(self._spec.as_run(decision.run)),
+            spec=spec_text(as_asked(observation.state, self._spec, decision.run)),
             job_sha256=file_sha256(self._spec.job),
             library_version=__version__,
             accepts_unsafe=decision.accepts_unsafe,

@@ -107,13 +107,21 @@ class Requests:
         refuse = self._refuse_to_accept if accepts_unsafe else None
         return self._append(Released(accepts_unsafe=accepts_unsafe), reason, refuse=refuse)
 
-    def begin_run(self, run: ClaimMode, reason: str, *, until: datetime, estimated: timedelta | None = None) -> Record:
+    def begin_run(
+        self,
+        run: ClaimMode,
+        reason: str,
+        *,
+        until: datetime,
+        estimated: timedelta | None = None,
+        is_once: bool = False,
+    ) -> Record:
         """Let a bounded run be made from now on, until it has ended by itself or its time is over; a live query yields.
 
-        ControlLogError where the stream stands still, and while another run or maintenance is open.
+        With `is_once` it finishes the batch in flight and no more. ControlLogError where the stream stands still, and while another run or maintenance is open.
         """
         seconds = estimated.total_seconds() if estimated is not None else None
-        body = MaintenanceBegun(until=until, run=run, estimated_seconds=seconds)
+        body = MaintenanceBegun(until=until, run=run, estimated_seconds=seconds, is_once=is_once)
         return self._append(body, reason, refuse=self._refuse_a_run)
 
     def end_run(self, reason: str, *, number: int | None = None) -> Record | None:

@@ -1,5 +1,6 @@
 """Bounded runs: of a scheduled stream, and in a live query's place. Never both, whatever dies in between."""
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -200,6 +201,18 @@ def test_a_run_of_a_live_stream_has_its_own_resources(world):
 
     assert run.spec == spec_text(world.spec.as_run(ClaimMode.CATCHUP))
     assert world.spec.as_run(ClaimMode.CATCHUP).trigger.kind is TriggerKind.AVAILABLE_NOW
+
+
+def test_a_run_that_finishes_the_batch_in_flight_goes_by_the_trigger_once(world):
+    supervisor = a_live_stream(world)
+    world.person().begin_run(ClaimMode.CATCHUP, "stuck", until=world.clock.now() + HOUR, is_once=True)
+
+    world.run(seconds(180), supervisor)
+
+    triggers = [
+        json.loads(record.body.spec)["trigger"]["kind"] for record in world.records if isinstance(record.body, Claimed)
+    ]
+    assert triggers == ["processing_time", "once", "processing_time"]
 
 
 def test_the_live_query_comes_back_when_the_run_outlasts_its_time(world):

@@ -10,13 +10,13 @@ from streamops.clock import Clock
 from streamops.control.drivers import DriverTraces, driver_instances, traces_among
 from streamops.control.layout import control_folder
 from streamops.control.log import LogReader
-from streamops.control.records import MaintenanceBegun, Record
+from streamops.control.records import MaintenanceBegun, Record, Released
 from streamops.coverage.catch_up import catch_up, throughput_of
 from streamops.errors import StreamOpsError
 from streamops.restart import Safety
 from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage, join
-from streamops.supervisor.act_effects import in_seconds, stop_effect, unattended
+from streamops.supervisor.act_effects import budget_of_release, in_seconds, stop_effect, unattended
 from streamops.supervisor.act_plan import Act, ActPlan
 from streamops.supervisor.act_progress import ActProgress, Stage, why_it_lives
 from streamops.supervisor.decision import Action
@@ -46,6 +46,8 @@ class PlannedRun:
     budget: timedelta
     estimate: timedelta | None
     """None where nobody can tell."""
+    is_once: bool = False
+    """Whether it finishes the batch in flight and no more."""
 
 
 class RunDesk:
@@ -71,10 +73,14 @@ class RunDesk:
         """One look; changes nothing. StreamOpsError."""
         return self._desk.supervisor.look()
 
-    def ask(self, reason: str, *, budget: timedelta, estimate: timedelta | None) -> Record:
+    def ask(
+        self, reason: str, *, budget: timedelta, estimate: timedelta | None = None, is_once: bool = False
+    ) -> Record:
         """Ask for a run whatever waits. ControlLogError where the stream stands still, or another run is under way."""
         until = self._clock.now() + budget
-        return self._desk.requests.begin_run(self.spec.bounded_run, reason, until=until, estimated=estimate)
+        return self._desk.requests.begin_run(
+            self.spec.bounded_run, reason, until=until, estimated=estimate, is_once=is_once
+        )
 
     def release(self, reason: str) -> Record | None:
         """Un-park the stream; None when it is not parked."""
@@ -97,6 +103,38 @@ class RunDesk:
         )
         return PlannedRun(plan=plan, news=news, budget=budget, estimate=estimate)
 
+    def plan_once(self, *, reason: str, budget: timedelta | None = None) -> PlannedRun:
+        """What it takes to finish the batch in flight, and no more, by the trigger `once`; a parked stream is released for it.
+
+        The way out where availableNow can't get past that batch (SPARK-53560).
+        """
+        sight = self._desk.sight()
+        facts, state = sight.checkpoint, sight.look.observation.state
+        news = news_of(sight.checkpoints, sight.coverages)
+        if not facts.has_pending_batch:
+            plan = ActPlan(
+                act=Act.CATCHUP,
+                stream=self.spec.name,
+                reason=reason,
+                records=(),
+                effects=(f"no batch is in flight: the newest one, {facts.last_commit}, is committed",),
+            )
+        else:
+            plan = ActPlan(
+                act=Act.CATCHUP,
+                stream=self.spec.name,
+                reason=reason,
+                records=((Released.kind,) if state.parked else ()) + (MaintenanceBegun.kind,),
+                effects=(
+                    *((f"it is released: {budget_of_release(state)}",) if state.parked else ()),
+                    *(stop_effect(one, self.spec, force=False) for one in sight.look.observation.epochs),
+                    f"a driver finishes batch {facts.last_offset} by the trigger once, which reads nothing else, and ends",
+                    "then the stream goes on as it is declared",
+                ),
+                warnings=unattended(sight, self.spec, "nothing starts the run"),
+            )
+        return PlannedRun(plan=plan, news=news, budget=budget or self.spec.catchup.budget, estimate=None, is_once=True)
+
     def left_run(self, look: Look) -> int | None:
         """The number of a run that somebody has asked for and nobody sees through; None for none."""
         open_one = look.observation.state.maintenance
@@ -106,7 +144,10 @@ class RunDesk:
 
     def begin(self, planned: PlannedRun) -> Record:
         """Ask for the run. ControlLogError where the stream stands still, or another run is under way."""
-        return self.ask(planned.plan.reason, budget=planned.budget, estimate=planned.estimate)
+        reason = planned.plan.reason
+        if Released.kind in planned.plan.records:
+            self.release(reason)
+        return self.ask(reason, budget=planned.budget, estimate=planned.estimate, is_once=planned.is_once)
 
     def end(self, reason: str, *, number: int) -> Record | None:
         """Stop a run between two batches; None when it is over."""
