@@ -8,7 +8,7 @@ from streamops.control.records import Claimed
 from streamops.control.state import LogState
 from streamops.launch import DriverState
 from streamops.restart import Safety
-from streamops.spec import StreamSpec
+from streamops.spec import Mode, StreamSpec
 from streamops.spec.names import dag_id_of
 from streamops.supervisor.drift import Declaration, Drift, drift_between
 from streamops.supervisor.observe import EpochFacts
@@ -69,6 +69,12 @@ def next_start(
     state, checkpoint = observation.state, sight.checkpoint
     if not wants_running:
         return (f"it stays stopped until `streamops start {spec.name}`",)
+    if rests(state, spec):
+        return (
+            f"it rests until its next run ({spec.schedule.cron} {spec.schedule.timezone})"
+            if spec.schedule
+            else "it rests",
+        )
     if parks and state.parked:
         return (f"it stays parked until `streamops release {spec.name}`: {state.parked.reason}",)
     if not checkpoint.is_new and state.position is None and not adopts:
@@ -81,6 +87,11 @@ def next_start(
     if accepted:
         return (what, f"a supervisor claims epoch {state.next_epoch} at its next look")
     return (what, "a supervisor waits" if plan.safety is Safety.UNKNOWN else "a supervisor parks it again")
+
+
+def rests(state: LogState, spec: StreamSpec) -> bool:
+    """Whether nothing is to run even where nothing is wrong: a scheduled stream between two runs."""
+    return spec.mode is not Mode.LIVE and state.maintenance is None
 
 
 def budget_of_release(state: LogState) -> str:

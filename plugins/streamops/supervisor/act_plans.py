@@ -20,6 +20,7 @@ from streamops.supervisor.act_effects import (
     budget_of_release,
     in_seconds,
     next_start,
+    rests,
     stop_effect,
     unattended,
 )
@@ -124,10 +125,10 @@ def plan_start(sight: Sight, spec: StreamSpec, *, reason: str, confirm_dead: int
         records=((DriverEnded.kind,) if confirm_dead is not None else ())
         + ((StartRequested.kind,) if is_stopped else ()),
         effects=effects,
-        warnings=unattended(sight, spec, "nothing starts it"),
-        awaits=AwaitedStart(
-            epoch=remaining[-1] if remaining else state.next_epoch, commit=sight.checkpoint.last_commit
-        ),
+        warnings=() if rests(state, spec) else unattended(sight, spec, "nothing starts it"),
+        awaits=None
+        if rests(state, spec)
+        else AwaitedStart(epoch=remaining[-1] if remaining else state.next_epoch, commit=sight.checkpoint.last_commit),
     )
 
 
@@ -139,11 +140,13 @@ def plan_release(sight: Sight, spec: StreamSpec, *, reason: str, accepts_unsafe:
     effects: tuple[str, ...] = (budget_of_release(state),)
     if accepts_unsafe:
         effects += ("the next start, and only that one, goes ahead although its plan is not safe",)
-    wants_running = state.desire is Desire.RUNNING
+    wants_running = state.desire is Desire.RUNNING and not rests(state, spec)
     if sight.look.observation.epochs:
         effects += (f"epoch {sight.look.observation.epochs[-1].epoch.number} is not touched",)
     else:
-        effects += next_start(sight, spec, wants_running=wants_running, parks=False, accepts_unsafe=accepts_unsafe)
+        effects += next_start(
+            sight, spec, wants_running=state.desire is Desire.RUNNING, parks=False, accepts_unsafe=accepts_unsafe
+        )
     return ActPlan(
         act=Act.RELEASE,
         stream=spec.name,
@@ -254,6 +257,8 @@ def _without_waiting(sight: Sight, spec: StreamSpec, *, reason: str) -> ActPlan:
 def _no_driver(sight: Sight, spec: StreamSpec) -> str:
     """Why there is nothing to replace, and what comes without asking."""
     decision = sight.look.decision
+    if rests(sight.look.observation.state, spec):
+        return f"no driver lives, and none is to: {decision.reason}"
     when = f" at {decision.until:%H:%M:%S} UTC" if decision.until else ""
     missing = " once somebody attends to it" if sight.is_unattended else ""
     comes = f"a supervisor starts one with the present declaration{when}{missing}"

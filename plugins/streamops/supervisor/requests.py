@@ -118,7 +118,8 @@ class Requests:
     ) -> Record:
         """Let a bounded run be made from now on, until it has ended by itself or its time is over; a live query yields.
 
-        With `is_once` it finishes the batch in flight and no more. ControlLogError where the stream stands still, and while another run or maintenance is open.
+        With `is_once` it finishes the batch in flight and no more. ControlLogError where the stream stands still, and while
+        another run or maintenance is open.
         """
         seconds = estimated.total_seconds() if estimated is not None else None
         body = MaintenanceBegun(until=until, run=run, estimated_seconds=seconds, is_once=is_once)

@@ -363,3 +363,21 @@ def test_a_release_that_is_parked_again_is_no_success(terminal: Terminal) -> Non
     assert answer.code == 1
     assert "orders: it did not come about: " in answer.out
     assert "the stream is parked: a start now is futile: commits/2 can't be read" in answer.out
+
+
+# A scheduled stream
+
+
+def test_a_scheduled_stream_between_two_runs_is_started_stopped_and_released_without_a_driver(terminal: Terminal) -> None:
+    terminal.declare("orders", mode="scheduled", schedule={"cron": "@hourly"})
+
+    stopped = terminal.run("stop", "orders", "--reason", "pause", "--yes")
+    started = terminal.run("start", "orders", "--reason", "go on", "--yes", "--wait")
+    status = terminal.run("status", "orders", "--json")
+
+    assert stopped.code == 0
+    assert started.code == 0
+    assert "  then     it rests until its next run (@hourly UTC)" in started.err
+    assert status.document["streams"][0]["phase"] == "idle"
+    assert status.document["streams"][0]["needs_attention"] is False
+    assert status.document["streams"][0]["dag"] == "catchup__orders"

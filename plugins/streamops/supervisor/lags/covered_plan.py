@@ -15,8 +15,8 @@ _WAY_OUT = (
     " --accept-unsafe, and take it back after the first batch"
 )
 FINISH_FIRST = (
-    "finish that batch with another trigger, `processingTime` or `once`, which don't compare, and then go back: `streamops catchup"
-    " STREAM --finish-batch --reason …` does; or start it with Spark 3.5.7, 4.0.2 or newer"
+    "finish that batch with another trigger, `processingTime` or `once`, which don't compare, and then go back, as"
+    " `streamops catchup STREAM --finish-batch --reason …` does; or start it with Spark 3.5.7, 4.0.2 or newer"
 )
 """The way out of the crash loop of `retry_trouble`."""
 _MISMATCHED = "should provide the same topic partitions in pre-fetched offset"
