@@ -86,7 +86,10 @@ class RunOperator(BaseOperator):
             raise AirflowSkipException(f"stream {self.stream}: {why}")
         if look.decision.action in _STANDS_STILL:
             raise AirflowFailException(_standstill(self.stream, look.decision))
-        planned = runs.plan(reason=f"{self.reason} {mark}", budget=self._budget())
+        try:
+            planned = runs.plan(reason=f"{self.reason} {mark}", budget=self._budget())
+        except ControlLogError as error:
+            raise AirflowFailException(str(error)) from error
         if not planned.plan.is_needed:
             raise AirflowSkipException(f"stream {self.stream}: {planned.news.reason}")
         self.log.info("\n".join(planned.plan.lines))
@@ -121,13 +124,16 @@ class RunOperator(BaseOperator):
         return report.values()
 
     def _budget(self) -> timedelta | None:
-        """As the form says; AirflowFailException for what is no number of hours."""
+        """As the form says; AirflowFailException for what is no number of hours, or no time at all."""
         if not str(self.budget_hours or "").strip():
             return None
         try:
-            return timedelta(hours=float(self.budget_hours))
-        except (ValueError, OverflowError) as error:
-            raise AirflowFailException(f"expected a budget in hours, found {self.budget_hours!r}") from error
+            budget = timedelta(hours=float(self.budget_hours))
+        except (ValueError, OverflowError):
+            budget = timedelta(0)
+        if budget <= timedelta(0):
+            raise AirflowFailException(f"expected a budget in hours, more than 0, found {self.budget_hours!r}")
+        return budget
 
     def _sleep(self, context: Context, number: int) -> NoReturn:
         task = context["ti"]

@@ -12,7 +12,7 @@ from streamops.control.layout import control_folder
 from streamops.control.log import LogReader
 from streamops.control.records import MaintenanceBegun, Record, Released
 from streamops.coverage.catch_up import catch_up, throughput_of
-from streamops.errors import StreamOpsError
+from streamops.errors import ControlLogError, StreamOpsError
 from streamops.restart import Safety
 from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage, join
@@ -87,8 +87,13 @@ class RunDesk:
         return self._desk.requests.release(reason)
 
     def plan(self, *, reason: str, budget: timedelta | None = None) -> PlannedRun:
-        """What a run would do. Raises StreamOpsError where the facts can't be had."""
+        """What a run would do.
+
+        Raises ControlLogError where its driver could only fail, lose or repeat data: a live query must not be stopped for that.
+        StreamOpsError where the facts can't be had.
+        """
         sight = self._desk.sight()
+        self._refuse_a_lost_start(sight)
         backlogs = read_backlogs(self.spec, sight.checkpoints, lambda _: self._storage)
         news = news_of(sight.checkpoints, sight.coverages, backlogs)
         estimate = self._estimate(news)
@@ -203,16 +208,25 @@ class RunDesk:
     def _effects(self, sight: Sight, news: News, budget: timedelta, estimate: timedelta | None) -> tuple[str, ...]:
         run = self.spec.as_run(self.spec.bounded_run)
         plan = sight.start_plan
-        accepted = self.spec.sink.guarantee.accepts(plan.safety) or plan.safety is Safety.UNKNOWN
         return (
             *(stop_effect(facts, self.spec, force=False) for facts in sight.look.observation.epochs),
             f"{news.reason}: a driver on {run.launch.master} reads what the source holds at its start, by {run.trigger.kind}",
-            f"a start now is {plan.safety}: {plan.summary}{'' if accepted else '; a supervisor parks it'}",
+            f"a start now is {plan.safety}: {plan.summary}",
             f"it is expected to take {in_seconds(estimate)}"
             if estimate is not None
             else "how long it takes is not known",
             f"after {in_seconds(budget)} it is stopped between two batches, and the next run goes on",
             *(("then the live query is started again",) if self.spec.mode is Mode.LIVE else ()),
+        )
+
+    def _refuse_a_lost_start(self, sight: Sight) -> None:
+        plan, state = sight.start_plan, sight.look.observation.state
+        is_accepted = self.spec.sink.guarantee.accepts(plan.safety) or state.accepts_unsafe
+        if is_accepted or plan.safety is Safety.UNKNOWN:
+            return
+        raise ControlLogError(
+            f"stream {self.spec.name}: a run is refused, its start would be {plan.safety}: {plan.summary}. Mend that, or accept"
+            f" it with `streamops release {self.spec.name} --accept-unsafe --reason …`"
         )
 
     def _estimate(self, news: News) -> timedelta | None:
