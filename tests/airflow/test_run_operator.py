@@ -62,9 +62,10 @@ def test_a_form_may_give_it_another_time(run_place):
     assert timedelta(minutes=89) < asked.body.until - asked.at <= timedelta(minutes=90)
 
 
-def test_a_time_that_is_no_number_fails_and_asks_for_nothing(place, run_place):
-    with pytest.raises(AirflowFailException, match="expected a budget in hours, found 'soon'"):
-        run_place.result(task=run_place.task(budget_hours="soon"))
+@pytest.mark.parametrize("given", ["soon", "0", "-1", "nan", "1e30"])
+def test_a_time_that_makes_no_sense_fails_and_asks_for_nothing(place, run_place, given):
+    with pytest.raises(AirflowFailException, match=f"expected a budget in hours, more than 0, found '{given}'"):
+        run_place.result(task=run_place.task(budget_hours=given))
 
     assert place.kinds == []
 

@@ -10,7 +10,7 @@ import pytest
 from streamops.cli.main import main
 from streamops.cli.wiring import Wiring
 from streamops.control import codec
-from streamops.control.drivers import DriverPhase, ExitRecord, Heartbeat
+from streamops.control.drivers import DriverPhase, ExitRecord, Heartbeat, QueryBeat, QueryStep
 from streamops.control.layout import EXIT, HEARTBEAT, control_folder, driver_folder
 from streamops.control.log import LogReader
 from streamops.control.records import Outcome, Record
@@ -21,11 +21,13 @@ from streamops.spec import StreamSpec
 from streamops.storage import join
 from streamops.storage.local import LocalStorage
 from streamops.supervisor import Decision, Supervisor
+from streamops.supervisor.requests import Requests
 from support.brokers import FakeBroker
 from support.checkpoints import write_checkpoint
 from support.clock import FakeClock
 from support.launcher import FakeDriver, FakeLauncher
 from support.settings import Project, a_declared_stream
+from support.specs import PERSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,29 @@ class Terminal:
     def obey(self, stream: str = "orders") -> None:
         """The newest epoch's driver stops between two batches, as it was asked."""
         self._end(stream, Outcome.STOPPED, "")
+
+    def finish(self, stream: str = "orders", *, committed: int, rows: int = 0) -> None:
+        """The newest epoch's query has read all that there was, up to this batch, and ends by itself."""
+        self.write_batches(stream, committed=committed)
+        self.beat_with(stream, rows=rows, batch=committed)
+        self._end(stream, Outcome.FINISHED, "")
+
+    def beat_with(self, stream: str = "orders", *, rows: int, batch: int) -> None:
+        """The newest epoch's driver beats and tells of its query."""
+        query = QueryBeat(
+            query_id="q",
+            name=stream,
+            step=QueryStep.BATCH,
+            step_seconds=1.0,
+            progress_seconds=1.0,
+            batch=batch,
+            input_rows=rows,
+        )
+        self.beat(stream, batch=batch, queries=(query,))
+
+    def requests(self, stream: str = "orders") -> Requests:
+        """Somebody else, who asks for something."""
+        return Requests(self.spec(stream), storage=self.storage, clock=self.clock, author=PERSON)
 
     def write_batches(self, stream: str = "orders", *, committed: int, planned: int | None = None) -> None:
         """The query's batches up to these are in the checkpoint."""

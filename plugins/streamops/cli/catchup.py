@@ -58,6 +58,8 @@ def catchup(
     runs = session.run_desk(session.spec(stream))
     if not reason.strip():
         raise SettingsError("--reason is empty: say why, others will read it")
+    if budget is not None and budget <= timedelta(0):
+        raise SettingsError("--budget is no time at all: expected more than 0 s, or none for what is declared")
     plan = runs.plan_once if finish_batch else runs.plan
     planned = plan(reason=reason, budget=budget)
     result = RunResult(plan=planned.plan)
