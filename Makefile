@@ -7,7 +7,7 @@ FAST_TESTS := $(wildcard tests/unit tests/behaviour tests/fuzz tests/bench tests
 SLOW_TESTS := $(wildcard tests/kafka tests/airflow tests/spark tests/e2e)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test conformance record-checkpoints quiet-check fuzz bench demo chaos chaos-model chaos-stock chaos-airflow chaos-runs lint types layers check lock sandbox-up sandbox-down clean
+.PHONY: help setup test conformance record-checkpoints quiet-check fuzz bench demo chaos chaos-model chaos-stock chaos-airflow chaos-runs catchup-duel lint types layers check lock sandbox-up sandbox-down clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,10 @@ chaos-airflow: setup ## stop Airflow for MINUTES (default 10), end its tasks 100
 chaos-runs: CYCLES ?= 15
 chaos-runs: setup ## strike CYCLES (default 15) runs of a scheduled stream under Airflow, count lost and doubled rows
 	$(CHAOS) runs --cycles $(CYCLES) $(CHAOS_ARGS)
+
+catchup-duel: ROUNDS ?= 15
+catchup-duel: setup ## force ROUNDS (default 15) catch-ups against a live query, with blows, and as many runs of a scheduled stream
+	$(CHAOS) catchup --cycles $(ROUNDS) $(CHAOS_ARGS)
 
 lint: setup ## check style and formatting with ruff
 	$(PYTHON) -m ruff check

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import broker_scan, checks, fleet, look
+from bench import broker_scan, catchup, checks, fleet, look
 from bench.figure import Figure, keep
 
 BENCHMARKS: dict[str, Callable[[Path], Iterator[Figure]]] = {
@@ -16,6 +16,7 @@ BENCHMARKS: dict[str, Callable[[Path], Iterator[Figure]]] = {
     "fleet": fleet.measure,
     "broker": broker_scan.measure,
     "check": checks.measure,
+    "catchup": catchup.measure,
 }
 """Quick ones first. The value is given a folder of its own."""
 

@@ -3,6 +3,7 @@
 import json
 
 from bench import fleet, look
+from bench.catchup import Run, figures
 from bench.figure import Figure, keep
 from bench.synthetic import Size, build, lose_newest_state
 from streamops.health.verdict import Verdict
@@ -67,3 +68,31 @@ def test_a_look_is_counted_and_timed(tmp_path):
 
     assert (time.name, calls.name) == ("look: time", "look: calls")
     assert calls.note == "2 × list, 3 × read"
+
+
+def a_run(*, wall, in_batches, processor):
+    return Run(wall=wall, processor=processor, in_batches=in_batches, rows=1_000_000, batches=20)
+
+
+def test_a_catch_up_is_compared_pair_by_pair():
+    supervised = [
+        a_run(wall=44.0, in_batches=25.0, processor=60.0),
+        a_run(wall=60.0, in_batches=40.0, processor=90.0),
+        a_run(wall=45.0, in_batches=26.0, processor=66.0),
+    ]
+    plain = [
+        a_run(wall=40.0, in_batches=25.0, processor=60.0),
+        a_run(wall=40.0, in_batches=20.0, processor=60.0),
+        a_run(wall=50.0, in_batches=26.0, processor=60.0),
+    ]
+
+    in_batches, processor, whole = figures(supervised, plain)
+
+    assert (in_batches.value, in_batches.baseline, in_batches.goal) == (26.0, 25.0, 26.25)
+    assert in_batches.note == (
+        "38462 rows/s against 40000; ratios of 3 pairs 1.000, 2.000, 1.000, median 1.000;"
+        " 1000000 rows in 20 batches of two queries"
+    )
+    assert (processor.value, processor.baseline, processor.unit) == (66.0, 60.0, "s")
+    assert (whole.value, whole.baseline) == (45.0, 40.0)
+    assert whole.note.endswith("ratios of 3 pairs 1.100, 1.500, 0.900, median 1.100")

@@ -21,8 +21,8 @@ from confluent_kafka import Producer
 from deltalake import write_deltalake
 
 from streamops.backfill import chunks_of
-from streamops.control.backfill_plan import Offsets
 from streamops.control.drivers import QueryStep
+from streamops.control.kafka_offsets import Offsets
 from streamops.control.records import Outcome, StartRequested, StopRequested
 from support.backfill_drivers import BackfillBench, pid_of, within
 from support.cluster import Cluster

@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from streamops.backfill import AskedRange, OffsetBound, RangeFound, TimeBound, chunks_of, find_range
 from streamops.clock import SystemClock
-from streamops.control.backfill_plan import Offsets
+from streamops.control.kafka_offsets import Offsets
 from streamops.control.records import DriverHandle, Outcome
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker

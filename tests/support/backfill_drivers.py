@@ -11,15 +11,16 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from deltalake import DeltaTable
 
-from streamops.control.backfill_plan import BackfillPlan, Offsets, Partition, encode_plan
+from streamops.control.backfill_plan import BackfillPlan, encode_plan
 from streamops.control.drivers import DriverTraces, QueryStep, read_traces
 from streamops.control.fold import fold
+from streamops.control.kafka_offsets import Offsets, Partition
 from streamops.control.layout import backfill_checkpoint, backfill_plan_address, companion_checkpoint, control_folder
 from streamops.control.log import ControlLog
 from streamops.control.records import Body, Claimed, ClaimMode, DriverHandle, Position, Record
 from streamops.launch import DriverState
 from streamops.launch.local import LocalLauncher
-from streamops.spec import KafkaSource, LaunchSpec, SinkSpec, Timings
+from streamops.spec import KafkaSource, LaunchSpec, SinkSpec, Source, Timings
 from streamops.spec.wire import spec_text
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
@@ -51,7 +52,18 @@ Rows = Counter[tuple[int, int]]
 class BackfillBench:
     """One backfill of a stream with its control log, and drivers that are started and watched from outside."""
 
-    def __init__(self, root: Path, spark_submit: str, *, bootstrap: str, topic: str, job: str, **options: str) -> None:
+    def __init__(
+        self,
+        root: Path,
+        spark_submit: str,
+        *,
+        job: str,
+        bootstrap: str = "",
+        topic: str = "",
+        source: Source | None = None,
+        **options: str,
+    ) -> None:
+        """Of a topic, unless another source is given."""
         root.mkdir(parents=True)
         (root / "job.py").write_text(job)
         self.root = root
@@ -61,7 +73,8 @@ class BackfillBench:
             checkpoint=backfill_checkpoint(f"file://{root}/orders", "march"),
             job=str(root / "job.py"),
             timings=UNHURRIED,
-            source=KafkaSource(bootstrap_servers=bootstrap, topics=(topic,), options=tuple(sorted(options.items()))),
+            source=source
+            or KafkaSource(bootstrap_servers=bootstrap, topics=(topic,), options=tuple(sorted(options.items()))),
             sink=SinkSpec(table=f"file://{root}/table", dead_letters=f"file://{root}/dead"),
             launch=LaunchSpec(
                 spark_submit=spark_submit,
@@ -82,8 +95,12 @@ class BackfillBench:
         sink = self.spec.sink
         plan = a_plan(start=start, chunks=chunks, table=sink.table, dead_letters=sink.dead_letters)
         plan = replace(plan, **changes)
-        self.storage.write(backfill_plan_address(self.spec.checkpoint), encode_plan(plan))
+        self.keep(plan)
         return plan
+
+    def keep(self, plan: BackfillPlan) -> None:
+        """A plan that somebody made, where drivers find it."""
+        self.storage.write(backfill_plan_address(self.spec.checkpoint), encode_plan(plan))
 
     def append(self, body: Body, *, reason: str = "why") -> None:
         number = len(self.log.read())
@@ -91,13 +108,13 @@ class BackfillBench:
             Record(number=number, at=datetime.now(UTC), by=SUPERVISOR, reason=reason, nonce=uuid.uuid4().hex, body=body)
         )
 
-    def start(self, epoch: int = 1) -> DriverHandle:
+    def start(self, epoch: int = 1, *, mode: ClaimMode = ClaimMode.BACKFILL) -> DriverHandle:
         self.append(
             Claimed(
                 stream=self.spec.name,
                 epoch=epoch,
                 token=uuid.uuid4().hex,
-                mode=ClaimMode.BACKFILL,
+                mode=mode,
                 position=Position(),
                 spec=spec_text(self.spec),
                 job_sha256="0" * 64,
@@ -110,9 +127,9 @@ class BackfillBench:
         self.handles.append(handle)
         return handle
 
-    def run(self, epoch: int = 1) -> DriverTraces:
+    def run(self, epoch: int = 1, *, mode: ClaimMode = ClaimMode.BACKFILL) -> DriverTraces:
         """A driver to its end."""
-        handle = self.start(epoch)
+        handle = self.start(epoch, mode=mode)
         self.expect(lambda: self.has_ended(handle))
         return self.trace(epoch)
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from streamops.control.backfill_plan import BackfillPlan, Offsets, Partition
+from streamops.control.backfill_plan import BackfillPlan
+from streamops.control.kafka_offsets import Offsets, Partition
 
 PLANNED_AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -36,7 +36,12 @@ class Cluster:
             self.eventually(lambda number=number: self.produce(topic, 0, partition=number))
 
     def delete(self, topic: str) -> None:
+        """Gone when this returns: a busy broker takes records for a topic for a while after the controller has deleted it."""
         self._admin.delete_topics([topic])[topic].result(timeout=30)
+        until = time.monotonic() + LIMIT_SECONDS
+        while topic in self._admin.list_topics(timeout=5).topics:
+            assert time.monotonic() < until, f"{topic} is still there"
+            time.sleep(0.1)
 
     def add_partitions(self, topic: str, total: int) -> None:
         self._admin.create_partitions([NewPartitions(topic, total)])[topic].result(timeout=30)

@@ -65,7 +65,7 @@ class StreamModel(RuleBasedStateMachine):
         length=st.integers(0, 20),
     )
     def begin(self, guarantee: SinkGuarantee, length: int) -> None:
-        self.stage = Stage(_STATE_ROOT, self.fleet, guarantee)
+        self.stage = Stage(STATE_ROOT, self.fleet, guarantee)
         self._length = length
         self.stage.excuses |= {"rerun"} if guarantee is SinkGuarantee.EXACTLY_ONCE_OR_NOTHING else set()
         self.world = self.stage.world
@@ -224,10 +224,14 @@ class StreamModel(RuleBasedStateMachine):
         if not hasattr(self, "stage"):
             return
         try:
-            calm_down(self.stage)
-            assert_it_comes_to_what_is_declared(self.stage)
+            self.come_to_rest()
         finally:
             self.stage.end()
+
+    def come_to_rest(self) -> None:
+        """The trouble is over."""
+        calm_down(self.stage)
+        assert_it_comes_to_what_is_declared(self.stage)
 
     def _confirm_dead(self) -> None:
         """A person who has made sure: no driver of the epoch lives, and nobody is about to submit one."""
@@ -291,6 +295,6 @@ class DamagedLogModel(StreamModel):
             return True
 
 
-_STATE_ROOT = Path(tempfile.mkdtemp(prefix="streamops-model-"))
+STATE_ROOT = Path(tempfile.mkdtemp(prefix="streamops-model-"))
 """Takes the drivers' bundle only, which is the same for all."""
-atexit.register(shutil.rmtree, _STATE_ROOT, ignore_errors=True)
+atexit.register(shutil.rmtree, STATE_ROOT, ignore_errors=True)

@@ -1,15 +1,20 @@
 """After the trouble: everything answers again, and the stream must come to what it is meant to do."""
 
+from datetime import timedelta
+
 from streamops.control.layout import log_folder
-from streamops.control.records import RestartRequested
+from streamops.control.records import ClaimMode, DriverEnded, Outcome, RestartRequested
 from streamops.control.state import Desire
 from streamops.supervisor import Action
 from support.model_invariants import assert_an_end_on_record_is_one, assert_log_is_sound
 from support.model_stage import Stage
-from support.specs import seconds
+from support.specs import PERSON, seconds
 
 ROUNDS = 150
 """Of ten seconds: the longest wait is a start that is given up after five minutes, then takeover, claim and back-off."""
+
+DAY = timedelta(days=1)
+"""Longer than any two clocks of a schedule are apart."""
 
 EXCUSES = {
     "foreign writer": {"foreign", "clock"},
@@ -57,6 +62,41 @@ def assert_it_comes_to_what_is_declared(stage: Stage) -> None:
     assert all(newest.number > epoch for epoch in asked), "a restart was not done"
 
 
+def assert_it_rests_between_two_runs(stage: Stage) -> None:
+    """Of a scheduled stream: an open run comes to its end, nothing lives, and a further run reads all that there is."""
+    if stage.world.state.desire is Desire.STOPPED:
+        _assert_it_stands_still(stage)
+        stage.world.person().start("calm again")
+    _assert_it_is_idle(stage)
+    stage.batches_to_read = 2
+    until = stage.world.hosts[PERSON.host].clock.now() + DAY
+    run = stage.world.person().begin_run(ClaimMode.CATCHUP, "the next hour", until=until)
+    _assert_it_is_idle(stage)
+    assert _outcomes_since(stage, run.number)[-1] is Outcome.FINISHED
+
+
+def _outcomes_since(stage: Stage, number: int) -> list[Outcome]:
+    return [
+        record.body.outcome
+        for record in stage.world.records
+        if record.number > number and isinstance(record.body, DriverEnded)
+    ]
+
+
+def _assert_it_is_idle(stage: Stage) -> None:
+    for _ in range(ROUNDS):
+        _end_what_people_asked_for(stage)
+        _round(stage)
+        state = stage.world.state
+        if state.maintenance is None and not stage.world.alive and _all_rest_on(stage, Action.IDLE):
+            assert state.open_epochs == ()
+            begun = len(stage.world.drivers)
+            stage.pass_time(seconds(40), supervised=True)
+            assert len(stage.world.drivers) == begun, "something was started between two runs"
+            return
+    raise AssertionError(f"not at rest: {_account(stage)}")
+
+
 def assert_a_damaged_log_is_left_alone(stage: Stage) -> None:
     """Every driver has halted, none is started, and nothing is put where the missing records belong."""
     before = stage.world.storage.list(log_folder(stage.world.control))
@@ -80,14 +120,17 @@ def _assert_it_stands_still(stage: Stage) -> None:
 
 
 def _assert_it_runs(stage: Stage) -> None:
+    """A run that is open finishes, or its time is over, before the live query is back."""
     for _ in range(ROUNDS):
         _end_what_people_asked_for(stage)
         begun = len(stage.world.writes)
         _round(stage)
-        is_replaced = stage.world.state.replacement is None
-        if is_replaced and _all_rest_on(stage, Action.KEEP) and len(stage.world.writes) > begun:
+        state = stage.world.state
+        is_back = state.replacement is None and state.maintenance is None
+        if is_back and _all_rest_on(stage, Action.KEEP) and len(stage.world.writes) > begun:
             newest = stage.world.state.newest
             assert newest
+            assert newest.claim.mode is ClaimMode.LIVE
             assert [driver.epoch for driver in stage.world.alive] == [newest.number]
             assert stage.world.state.open_epochs == (newest,)
             return

@@ -8,6 +8,7 @@ from streamops.control.fold import FAILURES, fold
 from streamops.control.records import (
     Adopted,
     Claimed,
+    ClaimMode,
     DriverEnded,
     MaintenanceBegun,
     MaintenanceEnded,
@@ -23,6 +24,7 @@ from streamops.control.records import (
 from streamops.control.state import LogState
 from streamops.restart import RestartPolicy
 from support.driver import SimulatedDriver
+from support.specs import PERSON
 
 HOUR = timedelta(hours=1)
 
@@ -48,8 +50,11 @@ def assert_epochs_are_dense_and_submitted_once(records: Sequence[Record]) -> Non
 
 
 def assert_nothing_starts_during_a_standstill(records: Sequence[Record]) -> None:
-    """A stop, a maintenance, a parking: none of them is overtaken by a claim or a submit."""
+    """A stop, a maintenance, a parking: none of them is overtaken by a claim or a submit; but for the drivers of a run that
+    was asked for, during that run."""
     standstill: dict[str, int] = {}
+    run: ClaimMode | None = None
+    modes: dict[int, ClaimMode] = {}
     for record in records:
         match record.body:
             case StopRequested():
@@ -58,14 +63,20 @@ def assert_nothing_starts_during_a_standstill(records: Sequence[Record]) -> None
                 standstill.pop("stop", None)
             case MaintenanceBegun():
                 standstill["maintenance"] = record.number
+                run = record.body.run
             case MaintenanceEnded():
                 standstill.pop("maintenance", None)
+                run = None
             case Parked():
                 standstill["parked"] = record.number
             case Released() | Adopted():
                 standstill.pop("parked", None)
             case Claimed() | Submitted():
-                assert not standstill, f"{record.body.kind} {record.body.epoch} at {record.number} during {standstill}"
+                if isinstance(record.body, Claimed):
+                    modes[record.body.epoch] = record.body.mode
+                mode = modes[record.body.epoch]
+                reasons = {what for what in standstill if what != "maintenance" or mode is not run}
+                assert not reasons, f"{record.body.kind} {record.body.epoch} at {record.number} during {standstill}"
 
 
 def assert_a_submitted_driver_is_never_passed_over(records: Sequence[Record]) -> None:
@@ -119,8 +130,55 @@ def assert_nobody_stops_unasked(records: Sequence[Record]) -> None:
         if not isinstance(record.body, DriverEnded) or record.body.outcome is not Outcome.STOPPED:
             continue
         behind = records[claims[record.body.epoch] : record.number]
-        asked = [one for one in behind if isinstance(one.body, StopRequested | RestartRequested | MaintenanceBegun)]
+        askers = StopRequested | RestartRequested | MaintenanceBegun | MaintenanceEnded
+        asked = [one for one in behind if isinstance(one.body, askers)]
         assert asked, f"epoch {record.body.epoch} stopped, and nobody had asked it to"
+
+
+def assert_runs_are_drivers_of_runs(records: Sequence[Record], *, declared: ClaimMode | None) -> None:
+    """Beside what is declared, which may be nothing, only what somebody has asked for is ever submitted.
+
+    It is claimed where nothing was left open by an older claim: a claim that supersedes one ends unsubmitted.
+    """
+    run: ClaimMode | None = None
+    state, modes = LogState(), dict[int, ClaimMode]()
+    for record in records:
+        match record.body:
+            case MaintenanceBegun():
+                run = record.body.run
+            case MaintenanceEnded():
+                run = None
+            case Claimed():
+                modes[record.body.epoch] = record.body.mode
+                is_wanted = record.body.mode in (run, declared)
+                assert is_wanted or state.open_epochs, f"epoch {record.body.epoch} is a {record.body.mode} unasked"
+            case Submitted():
+                mode = modes[record.body.epoch]
+                assert mode in (run, declared), f"epoch {record.body.epoch}, submitted, is a {mode} unasked"
+        state = fold((record,), state)
+
+
+def assert_runs_end_for_a_reason(records: Sequence[Record]) -> None:
+    """A run is given up only when its query has ended by itself, when its time is over, or when a person says so.
+
+    By the clock of whoever gave it up: where clocks were set meanwhile this says nothing.
+    """
+    begun: Record | None = None
+    state = LogState()
+    for record in records:
+        match record.body:
+            case MaintenanceBegun():
+                begun = record
+            case MaintenanceEnded() if begun and isinstance(begun.body, MaintenanceBegun) and begun.body.run:
+                newest = state.newest
+                is_of_the_run = (
+                    newest is not None and newest.record > begun.number and newest.claim.mode is begun.body.run
+                )
+                end = newest.end if newest and is_of_the_run else None
+                has_finished = end is not None and end.outcome is Outcome.FINISHED
+                is_over, is_wanted = record.at >= begun.body.until, record.by == PERSON
+                assert has_finished or is_over or is_wanted, f"the run of {begun.number} was given up: {record.reason}"
+        state = fold((record,), state)
 
 
 def assert_an_end_on_record_is_one(state: LogState, drivers: Iterable[SimulatedDriver]) -> None:

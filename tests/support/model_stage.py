@@ -19,7 +19,7 @@ from support.checkpoints import commit
 from support.driver import SimulatedDriver, planned
 from support.model_invariants import assert_policy_allows_a_start
 from support.model_tasks import Fate, Task, is_late, pass_call
-from support.specs import PERSON, a_stream, seconds
+from support.specs import PERSON, a_scheduled_stream, a_stream, seconds
 from support.storage import InterruptibleStorage, LateStorage, SwitchableStorage
 from support.world import World
 
@@ -56,9 +56,19 @@ def at(kind: str) -> Callable[[str], bool]:
 class Stage:
     """Everybody takes their steps when a schedule says so."""
 
-    def __init__(self, state_root: Path, fleet: Fleet, guarantee: SinkGuarantee = SinkGuarantee.IDEMPOTENT) -> None:
+    def __init__(
+        self,
+        state_root: Path,
+        fleet: Fleet,
+        guarantee: SinkGuarantee = SinkGuarantee.IDEMPOTENT,
+        *,
+        is_scheduled: bool = False,
+    ) -> None:
         self.fleet = fleet
-        self.world = World(state_root, spec=a_stream(guarantee=guarantee, restart=POLICY), is_managed=fleet.is_managed)
+        declared = a_scheduled_stream if is_scheduled else a_stream
+        self.world = World(state_root, spec=declared(guarantee=guarantee, restart=POLICY), is_managed=fleet.is_managed)
+        self.batches_to_read = 3
+        """How many batches a run finds that is begun from now on."""
         self.late: list[Callable[[], None]] = []
         """Requests under way that nobody waits for any more."""
         self.switches: dict[str, SwitchableStorage] = {}
@@ -66,7 +76,7 @@ class Stage:
         self.excuses: set[str] = set()
         """What happened that may well end in a parking."""
         self.world.storage_on = self.storage_on
-        self.world.on_start = self._check_policy
+        self.world.on_start = self._begin_driver
         self._files = self.world.storage
         self.supervisors = [self._new_supervisor(host) for host in fleet.supervisors]
         self.decisions: dict[int, Decision | None] = {}
@@ -196,8 +206,9 @@ class Stage:
         self._append_as_person(MaintenanceBegun(until=self.world.clock.now() + duration))
 
     def end_maintenance(self) -> None:
-        """… and is done."""
-        if self.world.state.maintenance:
+        """… and is done. A bounded run is none of that."""
+        open_one = self.world.state.maintenance
+        if open_one and open_one.run is None:
             self._append_as_person(MaintenanceEnded())
 
     def _append_as_person(self, body: MaintenanceBegun | MaintenanceEnded) -> None:
@@ -222,6 +233,10 @@ class Stage:
     def _sleep(self, duration: timedelta) -> None:
         pass_call("before sleep")
         self.world.freeze(duration)
+
+    def _begin_driver(self, driver: SimulatedDriver) -> None:
+        driver.batches_to_read = self.batches_to_read
+        self._check_policy(driver)
 
     def _check_policy(self, driver: SimulatedDriver) -> None:
         """At a submit; one that comes long after its claim was superseded starts a driver that halts at once."""

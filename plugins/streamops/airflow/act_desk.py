@@ -45,7 +45,7 @@ def build_backfill_desk(stream: str, config: str, *, actor: str) -> BackfillDesk
         storage=storage_for(spec.checkpoint),
         clock=SystemClock(),
         author=this_author(actor),
-        broker=ConfluentBroker(kafka_access(spec), SystemClock()),
+        broker=ConfluentBroker(kafka_access(spec), SystemClock()) if spec.reads_kafka else None,
         others=sinks_of(settings.streams),
     )
 

@@ -12,12 +12,13 @@ from streamops.airflow.act_desk import build_backfill_desk
 from streamops.airflow.run_operator import RunOperator, actor_of
 from streamops.errors import ObjectExistsError, SettingsError
 from streamops.settings.load import project_root
-from streamops.settings.resolve import resolve_folder
+from streamops.settings.resolve import asked_folder
 from streamops.supervisor.backfills.asked_text import range_of
 from streamops.supervisor.backfills.backfill_desk import AskedBackfill, BackfillDesk, PlannedBackfill
 from streamops.supervisor.backfills.backfill_words import plan_lines, refusal_lines
 from streamops.supervisor.backfills.budget import BUDGET
 from streamops.supervisor.backfills.shelf import id_from
+from streamops.supervisor.runs.report import RunOutcome
 from streamops.supervisor.runs.run_desk import RunDesk
 
 
@@ -37,9 +38,7 @@ class Form:
             return cls(
                 stream=str(params["stream"]),
                 asked=AskedBackfill(
-                    range=range_of(
-                        str(params["from"]), str(params["to"]), slack=timedelta(minutes=float(params["slack_minutes"]))
-                    ),
+                    range=range_of(str(params["from"]), str(params["to"]), slack=_slack(params["slack_minutes"])),
                     reason=str(params["reason"]).strip(),
                     table=_folder(params, "table", config),
                     dead_letters=_folder(params, "dead_letters", config),
@@ -49,13 +48,19 @@ class Form:
                 ),
                 is_dry_run=bool(params["dry_run"]),
             )
-        except (SettingsError, ValueError, OverflowError) as error:
+        except (SettingsError, ValueError) as error:
             raise AirflowFailException(str(error)) from error
 
 
 def _folder(params: Mapping[str, Any], name: str, config: str) -> str:
-    text = str(params[name] or "").strip()
-    return resolve_folder(text, root=project_root(config)) if text else ""
+    return asked_folder(name, str(params[name] or ""), root=project_root(config))
+
+
+def _slack(minutes: Any) -> timedelta:
+    try:
+        return timedelta(minutes=float(minutes))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise SettingsError(f"slack_minutes: found {minutes!r}, expected a number of minutes") from error
 
 
 def _desk(form: Form, config: str, context: Context) -> BackfillDesk:
@@ -122,9 +127,22 @@ class BackfillOperator(RunOperator):
                 self.log.info("stream=%s backfill=%s another try was faster: its plan counts", form.stream, name)
         return super().execute(context)
 
+    @property
+    def release_by(self) -> str:
+        """A further try releases it."""
+        return "clear this task, and it goes on; what is deleted by then takes another backfill that accepts it"
+
     def backfill_id(self, context: Context) -> str:
         """By the run of the DAG: a further try finds its plan."""
         return id_from(context["dag_run"].run_id)
+
+    def go_on(self, runs: RunDesk, number: int, mark: str) -> int:
+        """A further try goes on where the earlier one stood, after a park or an end too: whoever clears the task wants that."""
+        report = runs.report(number)
+        if report.is_over:
+            return number if report.outcome is RunOutcome.FINISHED else self.ask(runs, mark)
+        runs.release(f"{self.reason} {mark}")
+        return number
 
     def ask(self, runs: RunDesk, mark: str) -> int:
         """Put the run on record. What was parked is tried again: whoever starts the task anew wants that."""

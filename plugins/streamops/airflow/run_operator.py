@@ -56,7 +56,7 @@ class RunOperator(BaseOperator):
         except SettingsError as error:
             raise AirflowFailException(str(error)) from error
         found = runs.find(mark, since=run.run_after)
-        number = found.number if found else self.ask(runs, mark)
+        number = self.go_on(runs, found.number, mark) if found else self.ask(runs, mark)
         return self._see_through(context, runs, number)
 
     def resume(self, context: Context, event: Mapping[str, str]) -> dict[str, Any]:
@@ -70,9 +70,18 @@ class RunOperator(BaseOperator):
             self.stream, self.config, actor=actor_of(context), may_submit=True, backfill=self.backfill_id(context)
         )
 
+    @property
+    def release_by(self) -> str:
+        """How a person lets it go on after a park."""
+        return f"streamops release {self.stream} --reason '…'"
+
     def backfill_id(self, context: Context) -> str:
         """Which backfill of the stream is meant; empty for the stream itself."""
         return ""
+
+    def go_on(self, runs: RunDesk, number: int, mark: str) -> int:
+        """A further try: the number of the run that an earlier one asked for, whatever has come of it."""
+        return number
 
     def ask(self, runs: RunDesk, mark: str) -> int:
         """Put the run on record, unless there is nothing to do or somebody else is at work; its number."""
@@ -85,7 +94,7 @@ class RunOperator(BaseOperator):
         if why := _why_skipped(look.observation, runs.spec.mode):
             raise AirflowSkipException(f"stream {self.stream}: {why}")
         if look.decision.action in _STANDS_STILL:
-            raise AirflowFailException(_standstill(self.stream, look.decision))
+            raise AirflowFailException(_standstill(self.stream, look.decision, self.release_by))
         try:
             planned = runs.plan(reason=f"{self.reason} {mark}", budget=self._budget())
         except ControlLogError as error:
@@ -113,7 +122,7 @@ class RunOperator(BaseOperator):
         if report.is_over:
             return self._result(report)
         if decision.action in _STANDS_STILL:
-            raise AirflowFailException(_standstill(self.stream, decision))
+            raise AirflowFailException(_standstill(self.stream, decision, self.release_by))
         self._sleep(context, number)
 
     def _result(self, report: RunReport) -> dict[str, Any]:
@@ -170,8 +179,8 @@ def _why_skipped(observation: Observation, mode: Mode) -> str:
     return ""
 
 
-def _standstill(stream: str, decision: Decision) -> str:
+def _standstill(stream: str, decision: Decision, release_by: str) -> str:
     text = f"stream {stream} is {decision.action}: {decision.reason}"
     if decision.action is not Action.PARKED:
         return text
-    return f"{text}\nWhen the cause is mended: streamops release {stream} --reason '…'"
+    return f"{text}\nWhen the cause is mended: {release_by}"

@@ -142,7 +142,9 @@ class RunTrigger(StreamTrigger):
                     dag_id=self.dag_id, task_ids=[self.task_name], run_ids=[self.run_id]
                 )
                 return str(states.get(self.run_id, {}).get(self.task_name) or "")
-            except Exception as error:  # an API server that is away is an AirflowRuntimeError, which is a plain Exception
+            except (
+                Exception
+            ) as error:  # an API server that is away is an AirflowRuntimeError, which is a plain Exception
                 log.warning("stream=%s the state of its task can't be had: %r", self.stream, error)
                 await asyncio.sleep(ASK_PAUSE_SECONDS)
         return ""

@@ -1,6 +1,17 @@
 """Judgement on bounded backfills: from where to where, in which steps, how long, and what the sink makes of it. Pure."""
 
-from streamops.backfill.asked import AskedRange, Expired, OffsetBound, RangeFound, RangeRefused, TimeBound
+from streamops.backfill.asked import (
+    AskedRange,
+    Expired,
+    Missing,
+    OffsetBound,
+    PatternBound,
+    RangeFound,
+    RangeRefused,
+    StepsFound,
+    TimeBound,
+    VersionBound,
+)
 from streamops.backfill.bounds import expired_between, find_range
 from streamops.backfill.chunks import chunks_of
 from streamops.backfill.estimate import Estimate, estimate_backfill
@@ -12,13 +23,17 @@ __all__ = [
     "BackfillProgress",
     "Estimate",
     "Expired",
+    "Missing",
     "OffsetBound",
     "OwnSink",
+    "PatternBound",
     "RangeFound",
     "RangeRefused",
     "SinkChosen",
     "SinkRefused",
+    "StepsFound",
     "TimeBound",
+    "VersionBound",
     "choose_sink",
     "chunks_of",
     "estimate_backfill",

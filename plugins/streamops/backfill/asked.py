@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from streamops.control.backfill_plan import Offsets, offsets_between
+from streamops.control.backfill_plan import Counted, Place
+from streamops.control.kafka_offsets import Offsets, offsets_between
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,37 @@ class OffsetBound:
         return self.offsets.kafka_json()
 
 
-Bound = TimeBound | OffsetBound
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionBound:
+    """A version of a Delta table, which belongs to the range at either end."""
+
+    version: int
+
+    def __post_init__(self) -> None:
+        if self.version < 0:
+            raise ValueError(f"{self.version} is no version of a table")
+
+    def __str__(self) -> str:
+        return f"v{self.version}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternBound:
+    """Files by their paths below the source's folder: the whole range, so both ends are the same one."""
+
+    pattern: str
+    """With `*`, `?` and `[…]` within each part of the path."""
+
+    def __post_init__(self) -> None:
+        parts = self.pattern.split("/")
+        if not all(parts) or ".." in parts or "." in parts:
+            raise ValueError(f"{self.pattern!r} is no path below a folder")
+
+    def __str__(self) -> str:
+        return f"files:{self.pattern}"
+
+
+Bound = TimeBound | OffsetBound | VersionBound | PatternBound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +115,50 @@ class Expired:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExpiredVersions:
+    """Versions of a Delta table that were asked for and can't be read any more."""
+
+    table: str
+    first: int
+    last: int
+    what: str
+    """What of them is gone."""
+
+    def __str__(self) -> str:
+        which = f"version {self.first}" if self.first == self.last else f"versions {self.first} to {self.last}"
+        return f"{self.table} {which}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpiredFile:
+    """A file that belongs to the range and can't be read as it was any more."""
+
+    address: str
+    what: str
+    """What has become of it."""
+
+    def __str__(self) -> str:
+        return f"{self.address}: {self.what}"
+
+
+Missing = Expired | ExpiredVersions | ExpiredFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepsFound:
+    """The range in steps, of whatever source it is."""
+
+    start: Place
+    chunks: tuple[Place, ...]
+    counted_in: Counted
+    not_before: datetime | None = None
+    before: datetime | None = None
+    expired: tuple[Missing, ...] = ()
+    """What is missing, by a person's leave."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RangeFound:
     """The range in offsets; partitions in which nothing belongs to it are left out."""
 
@@ -107,4 +182,4 @@ class RangeRefused:
 
     reasons: tuple[str, ...]
     way_out: str
-    expired: tuple[Expired, ...] = ()
+    expired: tuple[Missing, ...] = ()

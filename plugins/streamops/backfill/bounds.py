@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from streamops.backfill.asked import AskedRange, Bound, Expired, OffsetBound, RangeFound, RangeRefused, TimeBound
-from streamops.control.backfill_plan import Offsets, Partition
+from streamops.control.kafka_offsets import Offsets, Partition
 from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts
 from streamops.kafka.broker import TimeOffset
 
@@ -175,7 +175,8 @@ def _expired(
     if isinstance(asked.begin, OffsetBound):
         return _expired_before(earliest, (topic.topic, known.partition), begin, end)
     # The oldest record that is left is young enough, or none is left: then older ones may have been, too.
-    if not earliest or begin != earliest or _is_kept_since(asked.begin.at, topic, at=at):
+    since = asked.begin_lookup
+    if not earliest or begin != earliest or since is None or _is_kept_since(since, topic, at=at):
         return None
     return Expired(topic=topic.topic, partition=known.partition, first=None, end=earliest)
 

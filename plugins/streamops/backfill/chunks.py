@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from streamops.control.backfill_plan import Offsets, Partition, offsets_between
+from streamops.control.kafka_offsets import Offsets, Partition, offsets_between
 from streamops.errors import BackfillError
 
 MAX_PLACES = 1_000_000

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamops.control.backfill_plan import BackfillPlan, offsets_between
+from streamops.control.backfill_plan import BackfillPlan, amount_between
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +13,7 @@ class BackfillProgress:
     steps_done: int
     steps: int
     records_done: int
+    """In what the plan counts, as `records`."""
     records: int
 
     @property
@@ -33,6 +34,6 @@ def progress_of(plan: BackfillPlan, commits: Sequence[int]) -> BackfillProgress:
     return BackfillProgress(
         steps_done=done,
         steps=len(plan.chunks),
-        records_done=offsets_between(plan.start, reached),
+        records_done=amount_between(plan.start, reached),
         records=plan.records,
     )

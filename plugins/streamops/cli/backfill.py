@@ -28,8 +28,8 @@ from streamops.cli.talk import say
 from streamops.cli.wiring import Session
 from streamops.errors import SettingsError
 from streamops.settings.load import project_root
-from streamops.settings.resolve import resolve_folder
-from streamops.supervisor.backfills.asked_text import range_of
+from streamops.settings.resolve import asked_folder
+from streamops.supervisor.backfills.asked_text import FILES, range_of
 from streamops.supervisor.backfills.backfill_desk import CHUNK, AskedBackfill, BackfillDesk, PlannedBackfill
 from streamops.supervisor.backfills.backfill_words import plan_lines, refusal_lines
 from streamops.supervisor.backfills.shelf import id_at
@@ -80,8 +80,8 @@ def backfill(
         asked = AskedBackfill(
             range=_range(begin, end, slack),
             reason=_said(reason),
-            table=_folder(session, table),
-            dead_letters=_folder(session, dead_letters),
+            table=_folder(session, "--table", table),
+            dead_letters=_folder(session, "--dead-letters", dead_letters),
             chunk=chunk,
             accepts_expired=accept_expired,
             is_approximate=approximate,
@@ -128,7 +128,7 @@ def _seconds(planned: PlannedBackfill) -> timedelta | None:
 
 
 def _range(begin: str, end: str, slack: timedelta) -> AskedRange:
-    if not begin or not end:
+    if not begin or not (end or begin.startswith(FILES)):
         raise SettingsError("which range? --from and --to name its ends; --list shows the backfills that there are")
     return range_of(begin, end, slack=slack)
 
@@ -139,5 +139,5 @@ def _said(reason: str) -> str:
     return reason.strip()
 
 
-def _folder(session: Session, text: str) -> str:
-    return resolve_folder(text, root=project_root(session.path)) if text else ""
+def _folder(session: Session, option: str, text: str) -> str:
+    return asked_folder(option, text, root=project_root(session.path))

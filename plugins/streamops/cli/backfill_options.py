@@ -10,10 +10,19 @@ from streamops.supervisor.backfills.asked_text import EXPECTED
 from streamops.supervisor.backfills.backfill_desk import CHUNK
 
 From = Annotated[
-    str, typer.Option("--from", metavar="TIME|OFFSETS", help=f"The first record: {EXPECTED}.", show_default=False)
+    str,
+    typer.Option(
+        "--from", metavar="TIME|OFFSETS|VERSION|FILES", help=f"The first record: {EXPECTED}.", show_default=False
+    ),
 ]
 To = Annotated[
-    str, typer.Option("--to", metavar="TIME|OFFSETS", help="Behind the last record, as --from.", show_default=False)
+    str,
+    typer.Option(
+        "--to",
+        metavar="TIME|OFFSETS|VERSION",
+        help="Behind the last record, as --from; the last version; nothing for files.",
+        show_default=False,
+    ),
 ]
 Slack = Annotated[
     timedelta,
@@ -32,7 +41,9 @@ DeadLetters = Annotated[
         metavar="PATH", help="Where records go that can't be parsed. Default: beside the table.", show_default=False
     ),
 ]
-Chunk = Annotated[int, typer.Option(metavar="N", min=1, help=f"Records of a step at most. Default: {CHUNK}.")]
+Chunk = Annotated[
+    int, typer.Option(metavar="N", min=1, help=f"Records of a step at most, or versions or files. Default: {CHUNK}.")
+]
 AcceptExpired = Annotated[
     bool,
     typer.Option("--accept-expired", help="Go on although records of the range are deleted.", show_default=False),

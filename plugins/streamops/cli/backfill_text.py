@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from streamops.backfill import BackfillProgress, Expired
+from streamops.backfill import BackfillProgress, Missing
 from streamops.control.backfill_plan import BackfillPlan
 from streamops.supervisor.backfills.backfill_desk import PlannedBackfill
 from streamops.supervisor.backfills.backfill_words import plan_lines
@@ -24,7 +24,7 @@ class BackfillAnswer:
     """The newest run of it; None where nothing was begun."""
     trouble: str = ""
     """Why it does not go on without a person."""
-    missing: tuple[Expired, ...] = ()
+    missing: tuple[Missing, ...] = ()
     """What of its rest is deleted."""
 
     @property
@@ -43,7 +43,7 @@ def answer_lines(answer: BackfillAnswer) -> Iterator[str]:
     where = f"backfill {plan.id} of {plan.stream}"
     if progress:
         yield (
-            f"{where}: {progress.percent} % done, {progress.records_done} of {progress.records} offsets,"
+            f"{where}: {progress.percent} % done, {progress.records_done} of {progress.records} {plan.counted_in},"
             f" {progress.steps_done} of {progress.steps} steps"
         )
     if answer.run:
@@ -79,8 +79,9 @@ def plan_fields(plan: BackfillPlan) -> dict[str, object]:
         "at": plan.at,
         "records": plan.records,
         "steps": len(plan.chunks),
-        "start": plan.start.kafka_json(),
-        "end": plan.end.kafka_json(),
+        "counted_in": plan.counted_in,
+        "start": plan.start.source_text,
+        "end": plan.end.source_text,
         "not_before": plan.not_before,
         "before": plan.before,
         "table": plan.table,

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import typer
 
-from streamops.backfill import Expired
+from streamops.backfill import Missing
 from streamops.cli.backfill_text import BackfillAnswer
 from streamops.cli.progress_bar import Tell, counted
 from streamops.cli.talk import say
@@ -96,7 +96,7 @@ class BackfillWatch:
         open_one = self._acts.requests.state().maintenance
         return open_one.record if open_one else self._runs.newest()
 
-    def _missing(self) -> tuple[Expired, ...]:
+    def _missing(self) -> tuple[Missing, ...]:
         try:
             return self._desk.missing(self._plan)
         except StreamOpsError as error:

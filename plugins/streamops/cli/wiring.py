@@ -110,7 +110,7 @@ class Session:
             storage=storage_for(spec.checkpoint),
             clock=self.clock,
             author=this_person(),
-            broker=self.wiring.broker_of(spec),
+            broker=self.wiring.broker_of(spec) if spec.reads_kafka else None,
             others=sinks_of(self.settings().streams),
         )
 

@@ -6,84 +6,56 @@ travels to drivers, so this is the standard library only. A plan of another form
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
+from streamops.control.backfill_places import (
+    FilesPlace,
+    TablePlace,
+    check_files,
+    check_versions,
+    files_fields,
+    files_place,
+    table_fields,
+    table_place,
+)
+from streamops.control.kafka_offsets import (
+    BROKEN,
+    SHOWN,
+    Offsets,
+    fields_of,
+    of_type,
+    offsets_between,
+    offsets_of,
+    without_twins,
+)
 from streamops.errors import CorruptRecordError, NewerRecordError
 
 FORMAT = 1
+"""Of plans over topics."""
+NEWER_FORMAT = 2
+"""Of plans over tables and files: a release that knows topics only must refuse them."""
 PLAN_LIMIT = 64 * 1024 * 1024
 """Bytes of a plan that are read at most: a thousand steps over two thousand partitions take half of it."""
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-_BROKEN = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
-"""What decoding of arbitrary bytes may raise."""
-_SHOWN = 200
-"""Characters of what a message repeats from a file: it may be the whole of it."""
 
-Partition = tuple[str, int]
-"""Topic and number."""
+Place = Offsets | TablePlace | FilesPlace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionOffset:
-    """A place in one partition."""
+class Counted(StrEnum):
+    """What a plan counts."""
 
-    topic: str
-    partition: int
-    offset: int
-
-    def __post_init__(self) -> None:
-        if not self.topic or self.partition < 0 or self.offset < 0:
-            raise ValueError(f"{self.topic!r} {self.partition}: {self.offset} is no offset of a partition")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offsets:
-    """One offset in each of some partitions, by topic and number. Raises ValueError for none and for one that comes twice."""
-
-    positions: tuple[PartitionOffset, ...]
-
-    def __post_init__(self) -> None:
-        places = self.partitions
-        if not places:
-            raise ValueError("offsets of no partition at all")
-        if any(left >= right for left, right in pairwise(places)):
-            raise ValueError("offsets are not in the order of their partitions, or one comes twice")
-
-    @classmethod
-    def of(cls, found: Mapping[Partition, int]) -> "Offsets":
-        """From a mapping, in whatever order it is."""
-        return cls(
-            positions=tuple(
-                PartitionOffset(topic=topic, partition=number, offset=offset)
-                for (topic, number), offset in sorted(found.items())
-            )
-        )
-
-    @classmethod
-    def from_kafka(cls, text: str) -> "Offsets":
-        """From the JSON that Spark's Kafka source writes and takes: `{"orders":{"0":23,"1":40}}`. Raises ValueError."""
-        try:
-            return _offsets(json.loads(text, object_pairs_hook=_without_twins))
-        except _BROKEN as error:
-            raise ValueError(f"no offsets of Kafka partitions: {error!s:.{_SHOWN}}") from error
-
-    @property
-    def partitions(self) -> tuple[Partition, ...]:
-        """Which partitions these are, in order."""
-        return tuple((position.topic, position.partition) for position in self.positions)
-
-    def by_partition(self) -> dict[Partition, int]:
-        """The offsets for looking them up."""
-        return {(position.topic, position.partition): position.offset for position in self.positions}
-
-    def kafka_json(self) -> str:
-        """As Spark's Kafka source writes and takes it: `{"orders":{"0":23,"1":40}}` (JsonUtils, 3.5 to 4.2)."""
-        return json.dumps(_by_topic(self), separators=(",", ":"), ensure_ascii=False)
+    OFFSETS = "offsets"
+    """At most so many records: compaction and transactions leave offsets without one."""
+    RECORDS = "records"
+    VERSIONS = "versions"
+    """Of a Delta table whose log does not tell of all files how many records they hold."""
+    FILES = "files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +70,10 @@ class BackfillPlan:
     reason: str
     asked: str
     """The range in the words in which it was asked for."""
-    start: Offsets
-    chunks: tuple[Offsets, ...]
-    """Where each step ends: the first begins at `start`, every other where the one before ends. All name each partition."""
+    start: Place
+    chunks: tuple[Place, ...]
+    """Where each step ends: the first begins at `start`, every other where the one before ends. All are of one kind; offsets
+    name each partition."""
     table: str
     """Canonical address of what is written."""
     dead_letters: str
@@ -115,40 +88,29 @@ class BackfillPlan:
     """Whether a person accepted that a job with state sees the range alone: neither what came before nor what comes after."""
     notes: tuple[str, ...] = ()
     """What a person should know of it, a sentence each."""
+    counted_in: Counted = Counted.OFFSETS
 
     def __post_init__(self) -> None:
         if not is_backfill_id(self.id):
             raise ValueError(f"id {self.id!r}: up to 64 lower-case letters, digits and dashes")
         if not self.chunks:
             raise ValueError("a backfill has one step at least")
-        for before, after in pairwise((self.start, *self.chunks)):
-            if before.partitions != after.partitions:
-                raise ValueError("the steps of a backfill do not name the same partitions")
-            taken = [end.offset - begin.offset for begin, end in zip(before.positions, after.positions, strict=True)]
-            if min(taken) < 0 or not any(taken):
-                raise ValueError("a step of a backfill goes back, or reads nothing")
+        _check((self.start, *self.chunks), self.counted_in)
         moments = [moment for moment in (self.at, self.not_before, self.before) if moment is not None]
         if any(moment.tzinfo is None for moment in moments):
             raise ValueError("a time of a backfill has no time zone")
 
     @property
-    def end(self) -> Offsets:
+    def end(self) -> Place:
         """Where the last step ends."""
         return self.chunks[-1]
 
     @property
     def records(self) -> int:
-        """Offsets in the range. At most so many records: compaction and transactions leave offsets without one."""
-        return offsets_between(self.start, self.end)
+        """How many of what it counts lie in the range."""
+        return amount_between(self.start, self.end)
 
-    def partitions_json(self) -> str:
-        """The partitions as Spark's Kafka source takes them by `assign`: `{"orders":[0,1]}`."""
-        numbers: dict[str, list[int]] = {}
-        for topic, number in self.start.partitions:
-            numbers.setdefault(topic, []).append(number)
-        return json.dumps(numbers, separators=(",", ":"), ensure_ascii=False)
-
-    def chunk_start(self, number: int) -> Offsets:
+    def chunk_start(self, number: int) -> Place:
         """Where a step begins."""
         return self.chunks[number - 1] if number else self.start
 
@@ -163,15 +125,19 @@ def derived_name(stream: str, backfill: str) -> str:
     return f"{stream}__{backfill.replace('-', '_')}"
 
 
-def offsets_between(start: Offsets, end: Offsets) -> int:
-    """How many offsets lie between two places in the same partitions."""
-    return sum(last.offset - first.offset for first, last in zip(start.positions, end.positions, strict=True))
+def amount_between(start: Place, end: Place) -> int:
+    """How much lies between two places of one plan, in what it counts."""
+    if isinstance(start, Offsets) and isinstance(end, Offsets):
+        return offsets_between(start, end)
+    if isinstance(start, Offsets) or isinstance(end, Offsets):
+        raise ValueError("two places of different sources")
+    return end.taken - start.taken
 
 
 def encode_plan(plan: BackfillPlan) -> bytes:
     """The plan as the bytes of its file."""
     fields: dict[str, Any] = {
-        "format": FORMAT,
+        "format": FORMAT if isinstance(plan.start, Offsets) else NEWER_FORMAT,
         "id": plan.id,
         "stream": plan.stream,
         "by": plan.by,
@@ -185,9 +151,11 @@ def encode_plan(plan: BackfillPlan) -> bytes:
         "not_before": plan.not_before and plan.not_before.isoformat(),
         "before": plan.before and plan.before.isoformat(),
         "notes": plan.notes,
-        "start": _by_topic(plan.start),
-        "chunks": [_by_topic(chunk) for chunk in plan.chunks],
+        "start": _place_fields(plan.start),
+        "chunks": [_place_fields(chunk) for chunk in plan.chunks],
     }
+    if not isinstance(plan.start, Offsets):
+        fields["counted_in"] = plan.counted_in
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -197,63 +165,72 @@ def decode_plan(content: bytes, *, address: str) -> BackfillPlan:
     Raises CorruptRecordError naming the file, NewerRecordError for one of another format.
     """
     try:
-        fields = json.loads(content, object_pairs_hook=_without_twins)
+        fields = json.loads(content, object_pairs_hook=without_twins)
         found = fields["format"]
-        if found != FORMAT:
+        if found not in (FORMAT, NEWER_FORMAT):
             raise NewerRecordError(
-                f"{address} has format {found!s:.{_SHOWN}}, this streamops reads format {FORMAT}: upgrade it, or make"
-                " a new plan"
+                f"{address} has format {found!s:.{SHOWN}}, this streamops reads formats {FORMAT} and {NEWER_FORMAT}:"
+                " upgrade it, or make a new plan"
             )
         return _plan(fields)
-    except _BROKEN as error:
-        raise CorruptRecordError(f"{address} is not the plan of a backfill: {error!r:.{_SHOWN}}") from error
+    except BROKEN as error:
+        raise CorruptRecordError(f"{address} is not the plan of a backfill: {error!r:.{SHOWN}}") from error
 
 
 def _plan(fields: dict[str, Any]) -> BackfillPlan:
+    counted_in = Counted.OFFSETS if fields["format"] == FORMAT else Counted(fields["counted_in"])
+    place = _PLACES[counted_in]
     return BackfillPlan(
-        **{name: _of(str, fields[name]) for name in ("id", "stream", "by", "reason", "asked", "table", "dead_letters")},
-        **{name: _of(bool, fields[name]) for name in ("is_redirected", "is_approximate")},
+        **{
+            name: of_type(str, fields[name])
+            for name in ("id", "stream", "by", "reason", "asked", "table", "dead_letters")
+        },
+        **{name: of_type(bool, fields[name]) for name in ("is_redirected", "is_approximate")},
         not_before=_moment(fields["not_before"]),
         before=_moment(fields["before"]),
         at=datetime.fromisoformat(fields["at"]),
-        notes=tuple(_of(str, note) for note in _of(list, fields["notes"])),
-        start=_offsets(fields["start"]),
-        chunks=tuple(_offsets(chunk) for chunk in _of(list, fields["chunks"])),
+        notes=tuple(of_type(str, note) for note in of_type(list, fields["notes"])),
+        start=place(fields["start"]),
+        chunks=tuple(place(chunk) for chunk in of_type(list, fields["chunks"])),
+        counted_in=counted_in,
     )
+
+
+def _check(places: tuple[Place, ...], counted_in: Counted) -> None:
+    """ValueError for steps that leave something out, read something twice, or are of different sources."""
+    offsets = [place for place in places if isinstance(place, Offsets)]
+    versions = [place for place in places if isinstance(place, TablePlace)]
+    files = [place for place in places if isinstance(place, FilesPlace)]
+    if len(places) not in (len(offsets), len(versions), len(files)):
+        raise ValueError("the steps of a backfill are of different sources")
+    fitting = (Counted.OFFSETS,) if offsets else (Counted.RECORDS, Counted.VERSIONS) if versions else (Counted.FILES,)
+    if counted_in not in fitting:
+        raise ValueError(f"{counted_in} are not what such steps count")
+    if versions:
+        check_versions(versions)
+    if files:
+        check_files(files)
+    for before, after in pairwise(offsets):
+        if before.partitions != after.partitions:
+            raise ValueError("the steps of a backfill do not name the same partitions")
+        taken = [end.offset - begin.offset for begin, end in zip(before.positions, after.positions, strict=True)]
+        if min(taken) < 0 or not any(taken):
+            raise ValueError("a step of a backfill goes back, or reads nothing")
+
+
+def _place_fields(place: Place) -> dict[str, Any]:
+    if isinstance(place, Offsets):
+        return fields_of(place)
+    return table_fields(place) if isinstance(place, TablePlace) else files_fields(place)
 
 
 def _moment(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def _offsets(fields: Any) -> Offsets:
-    places: dict[Partition, int] = {}
-    for topic, partitions in _of(dict, fields).items():
-        for number, offset in _of(dict, partitions).items():
-            if not (number.isascii() and number.isdecimal()) or str(int(number)) != number:
-                raise ValueError(f"{number!r:.{_SHOWN}} is not the number of a partition")
-            places[topic, int(number)] = _of(int, offset)
-    return Offsets.of(places)
-
-
-def _by_topic(offsets: Offsets) -> dict[str, dict[str, int]]:
-    topics: dict[str, dict[str, int]] = {}
-    for position in offsets.positions:
-        topics.setdefault(position.topic, {})[str(position.partition)] = position.offset
-    return topics
-
-
-def _of(kind: type, value: Any) -> Any:
-    if type(value) is not kind:
-        raise TypeError(f"{value!r:.{_SHOWN}} is not a {kind.__name__}")
-    return value
-
-
-def _without_twins(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; ValueError when it has one name twice: which of the two is meant, nobody knows."""
-    fields: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in fields:
-            raise ValueError(f"{name!r:.{_SHOWN}} comes twice")
-        fields[name] = value
-    return fields
+_PLACES: dict[Counted, Callable[[Any], Place]] = {
+    Counted.OFFSETS: offsets_of,
+    Counted.RECORDS: table_place,
+    Counted.VERSIONS: table_place,
+    Counted.FILES: files_place,
+}

@@ -77,6 +77,15 @@ def resolve_folder(text: str, *, root: str) -> str:
     return address
 
 
+def asked_folder(name: str, text: str, *, root: str) -> str:
+    """As resolve_folder, of what a person filled in under a name; nothing for nothing. The SettingsError names it."""
+    try:
+        return resolve_folder(text.strip(), root=root) if text.strip() else ""
+    except SettingsError as error:
+        found = "" if PASSWORD_IN_ADDRESS.search(text) else f"found {text!r}, "
+        raise SettingsError(f"{name}: {found}expected {error}") from None
+
+
 def resolve_state_folder(text: str, *, root: str) -> str:
     """As resolve_folder, for a folder that the suite itself reads and writes."""
     address = resolve_folder(text, root=root)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from streamops.clock import Clock
 from streamops.control.assignment import Assignment
+from streamops.control.backfill_places import FilesPlace
 from streamops.control.backfill_plan import PLAN_LIMIT, BackfillPlan, decode_plan
+from streamops.control.kafka_offsets import Offsets
 from streamops.control.layout import backfill_plan_address
 from streamops.errors import BackfillError, ObjectNotFoundError
 from streamops.spark.prepared_batch import PreparedFacts, next_step, prepare_step, read_prepared
@@ -96,7 +98,8 @@ class BackfillRun:
             expected = {one.query.number: one.step + 1 for one in due}
 
     def _standing(self, query: PlannedQuery) -> "_Standing":
-        facts = read_prepared(self._storage, query.checkpoint)
+        keeps_begin = isinstance(self._plan.start, Offsets)
+        facts = read_prepared(self._storage, query.checkpoint, keeps_begin=keeps_begin)
         return _Standing(query=query, facts=facts, step=next_step(facts, self._plan))
 
     def _run_step(self, due: "Sequence[_Standing]", *, is_stop_wanted: Callable[[], bool]) -> bool:
@@ -125,6 +128,19 @@ def read_plan(storage: ReadableStorage, assignment: Assignment) -> BackfillPlan:
         return decode_plan(storage.read(address, limit=PLAN_LIMIT), address=address)
     except ObjectNotFoundError as error:
         raise BackfillError(f"the claim is for a backfill, and its plan is gone: {error}") from error
+
+
+def keep_source_logs_plain(spark: "SparkSession", plan: BackfillPlan) -> None:
+    """Keep Spark's file source from looking for a compact file of its log, which nobody writes for prepared steps.
+
+    It demands one at each tenth entry (spark.sql.streaming.fileSource.log.compactInterval, seen with 4.2.0).
+    """
+    if isinstance(plan.start, FilesPlace):
+        spark.conf.set("spark.sql.streaming.fileSource.log.compactInterval", str(_NEVER))
+
+
+_NEVER = 1_000_000
+"""Entries between two compact files: more than a plan has steps."""
 
 
 def pinned_confs(spark: "SparkSession") -> dict[str, str]:

@@ -40,26 +40,28 @@ class StreamContext:
         source = self._declared(KafkaInput)
         reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", source.bootstrap_servers)
         if self._backfill:
-            options = backfill_options(source, self._backfill)
-            return within_times(reader.options(**options).load(), self._backfill)
-        return reader.option("subscribe", ",".join(source.topics)).options(**dict(source.options)).load()
+            return within_times(reader.options(**self._options(source)).load(), self._backfill)
+        return reader.option("subscribe", ",".join(source.topics)).options(**self._options(source)).load()
 
     def from_delta(self, spark: "SparkSession") -> "DataFrame":
         """The rows that come into the declared Delta table, as Delta's streaming source gives them.
 
-        SettingsError where the stream is declared with another source.
+        In a backfill it is the range alone, as of `from_kafka`. SettingsError where the stream is declared with another source.
         """
         source = self._declared(DeltaInput)
-        return spark.readStream.format("delta").options(**dict(source.options)).load(source.table)
+        return spark.readStream.format("delta").options(**self._options(source)).load(source.table)
 
     def from_files(self, spark: "SparkSession") -> "DataFrame":
         """The rows of the files that come into the declared folder, with the declared columns.
 
-        SettingsError where the stream is declared with another source.
+        In a backfill it is the range alone, as of `from_kafka`. SettingsError where the stream is declared with another source.
         """
         source = self._declared(FilesInput)
-        reader = spark.readStream.format(source.format).options(**dict(source.options))
+        reader = spark.readStream.format(source.format).options(**self._options(source))
         return (reader.schema(source.schema) if source.schema else reader).load(source.path)
+
+    def _options(self, source: Input) -> dict[str, str]:
+        return backfill_options(source, self._backfill) if self._backfill else dict(source.options)
 
     def _declared(self, kind: type[S]) -> S:
         """The source, where it is of the kind that the job asks for."""

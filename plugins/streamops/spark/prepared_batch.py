@@ -7,6 +7,10 @@ backfill writes one entry after the other: `offsets/<n>` for step n, and only wh
 What an entry must have, seen with 4.2.0: the checkpoint's `metadata` lies beside it (else
 STREAMING_CHECKPOINT_MISSING_METADATA_FILE), and its header has `spark.sql.shuffle.partitions` (else the next start ends with
 `None.get` in OfflineStateRepartitionUtils.isRepartitionBatch).
+
+Delta's source needs no more than the entry and, for its begin, the option `startingVersion` (seen with delta-spark 4.4.0).
+Spark's file source needs its own log's entry as well, `sources/0/<n>`; it passes over files that are gone without a word, so
+they are looked for before each step.
 """
 
 import json
@@ -17,12 +21,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from streamops.control.backfill_plan import BackfillPlan, Offsets
+from streamops.control.backfill_places import FilesPlace, PlannedFile
+from streamops.control.backfill_plan import BackfillPlan, Place
+from streamops.control.kafka_offsets import Offsets
+from streamops.control.planned_files import altered_files
 from streamops.errors import BackfillError, ObjectNotFoundError
 from streamops.storage import ReadableStorage, WritableStorage, join
 
 _BATCH = re.compile(r"-?\d+")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 INITIAL = "sources/0/0"
 """Where a query that has one Kafka source keeps its begin."""
 _SHOWN = 200
@@ -44,8 +52,11 @@ class PreparedFacts:
     """Where the source began, as long as that counts: until the first batch is committed. None where nothing says it."""
 
 
-def read_prepared(storage: ReadableStorage, checkpoint: str) -> PreparedFacts:
-    """What a start of the query would read. Raises StorageError, BackfillError where an entry that it needs is missing."""
+def read_prepared(storage: ReadableStorage, checkpoint: str, *, keeps_begin: bool = True) -> PreparedFacts:
+    """What a start of the query would read. Raises StorageError, BackfillError where an entry that it needs is missing.
+
+    `keeps_begin`: whether the source writes down where it began, as Kafka's alone does.
+    """
     offset, commit = (_newest(storage.list(join(checkpoint, name))) for name in ("offsets", "commits"))
     try:
         entries = tuple(
@@ -58,7 +69,7 @@ def read_prepared(storage: ReadableStorage, checkpoint: str) -> PreparedFacts:
             f"checkpoint {checkpoint}: a start needs two entries, and {error}; make a new plan"
         ) from error
     initial = None
-    if commit < 0:
+    if commit < 0 and keeps_begin:
         with suppress(ObjectNotFoundError):
             initial = storage.read(join(checkpoint, INITIAL))
     return PreparedFacts(checkpoint=checkpoint, offset=offset, commit=commit, entries=entries, initial=initial)
@@ -82,10 +93,10 @@ def next_step(facts: PreparedFacts, plan: BackfillPlan) -> int:
             " behind; make a new plan"
         )
     for batch, content in facts.entries:
-        if _offsets_in(content) != plan.chunks[batch]:
+        if not _ends_at(content, plan.chunks[batch]):
             raise BackfillError(
                 f"{place}: offsets/{batch} is not step {batch} of the plan, which ends at"
-                f" {plan.chunks[batch].kafka_json():.{_SHOWN}}; make a new plan"
+                f" {plan.chunks[batch].source_text:.{_SHOWN}}; make a new plan"
             )
     if facts.initial is not None and _begin_in(facts.initial) != plan.start:
         raise BackfillError(
@@ -113,20 +124,25 @@ def prepare_step(
         # A new id each: Delta drops the batches of a query id that it has seen with a higher number.
         query_id = json.dumps({"id": str(uuid.uuid4())}, separators=(",", ":"))
         storage.write(join(facts.checkpoint, "metadata"), query_id.encode())
-    if facts.commit < 0 and facts.initial is None:
+    if isinstance(plan.start, Offsets) and facts.commit < 0 and facts.initial is None:
         # Spark would write the same at its first start; a driver killed before that would leave a batch without a begin.
-        storage.write(join(facts.checkpoint, INITIAL), _initial(plan))
+        storage.write(join(facts.checkpoint, INITIAL), _initial(plan.start))
+    step = next_step(facts, plan)
+    end = plan.chunks[step]
+    if isinstance(end, FilesPlace):
+        _require_files(storage, end.files, plan)
     if facts.offset > facts.commit:
         return
-    step = next_step(facts, plan)
+    if isinstance(end, FilesPlace):
+        storage.write(join(facts.checkpoint, "sources/0", str(step)), end.source_log)
     if facts.entries:
         conf = _header(facts.entries[-1][1])["conf"]
     header = {
         "batchWatermarkMs": _watermark(storage, facts),
-        "batchTimestampMs": (now - _EPOCH) // timedelta(milliseconds=1),
+        "batchTimestampMs": (now - _EPOCH) // _MILLISECOND,
         "conf": dict(conf),
     }
-    lines = ("v1", json.dumps(header, separators=(",", ":")), plan.chunks[step].kafka_json())
+    lines = ("v1", json.dumps(header, separators=(",", ":")), end.source_text)
     storage.write(join(facts.checkpoint, "offsets", str(step)), "\n".join(lines).encode())
 
 
@@ -142,9 +158,21 @@ def _watermark(storage: ReadableStorage, facts: PreparedFacts) -> int:
         raise BackfillError(f"{address} is no commit of Spark's: {text:.{_SHOWN}}; make a new plan") from error
 
 
-def _initial(plan: BackfillPlan) -> bytes:
+def _require_files(storage: ReadableStorage, files: Collection[PlannedFile], plan: BackfillPlan) -> None:
+    """BackfillError where one is gone, or is another than the plan saw. Right before the step: Spark says nothing of either."""
+    altered = altered_files(storage, files)
+    if altered:
+        first = altered[0]
+        raise BackfillError(
+            f"backfill {plan.id}: {len(altered)} files of the next step are gone or written over since it was planned, the first"
+            f" is {first.address:.{_SHOWN}} ({'gone' if first.is_gone else 'written over'}): bring them back and go on, or make"
+            " a new plan"
+        )
+
+
+def _initial(start: Offsets) -> bytes:
     """The initial offsets as Spark keeps them: a byte 0, a version line, JSON (KafkaSourceInitialOffsetWriter, 2.2 to 4.3)."""
-    return b"\0v1\n" + plan.start.kafka_json().encode()
+    return b"\0v1\n" + start.kafka_json().encode()
 
 
 def _begin_in(content: bytes) -> Offsets | None:
@@ -160,15 +188,17 @@ def _newest(names: Collection[str]) -> int:
     return max((int(name) for name in names if _BATCH.fullmatch(name)), default=-1)
 
 
-def _offsets_in(content: bytes) -> Offsets | None:
-    """Where an entry ends; None for one that is not ours: another version, another number of sources, another source."""
+def _ends_at(content: bytes, end: Place) -> bool:
+    """Whether an entry is ours and ends there: not another version, another number of sources, another source."""
     lines = content.decode(errors="replace").split("\n")
     if len(lines) != 3 or lines[0] != "v1":
-        return None
+        return False
     try:
-        return Offsets.from_kafka(lines[2])
-    except ValueError:
-        return None
+        if isinstance(end, Offsets):
+            return Offsets.from_kafka(lines[2]) == end
+        return bool(json.loads(lines[2]) == json.loads(end.source_text))
+    except (ValueError, RecursionError):
+        return False
 
 
 def _header(content: bytes) -> dict[str, dict[str, str]]:

@@ -22,7 +22,7 @@ from streamops.control.follow import Standing
 from streamops.control.records import ClaimMode, Outcome
 from streamops.errors import StorageError, StreamOpsError
 from streamops.spark.backfill_guard import refuse_unfit_job, refuse_unfit_plan
-from streamops.spark.backfill_run import BackfillRun, pinned_confs, read_plan
+from streamops.spark.backfill_run import BackfillRun, keep_source_logs_plain, pinned_confs, read_plan
 from streamops.spark.beats import BeatThread
 from streamops.spark.context import StreamContext
 from streamops.spark.failure import exit_record, failure_text
@@ -155,6 +155,7 @@ class _Driver:
         writer = _load_define(assignment.job)(self._spark, context)
         queries = planned_queries(writer, context.companions, assignment)
         refuse_unfit_job(plan, context, queries)
+        keep_source_logs_plain(self._spark, plan)
         conf = pinned_confs(self._spark)
         return lambda: BackfillRun(
             plan, queries, assignment, self._report, storage=storage, clock=self._clock, conf=conf

@@ -123,15 +123,25 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
     if facts.found or facts.traces:
         # Submitted without a record: the next claim comes first, then the end of that driver, and the checkpoint that it
         # leaves is judged before the next submit.
-        return Decision(
-            action=Action.CLAIM,
-            reason=f"epoch {number} was claimed by {by.actor} on {by.host} and submitted without a record",
-            epoch=observation.state.next_epoch,
-            run=facts.epoch.claim.mode,
-            accepts_unsafe=observation.state.accepts_unsafe,
-        )
+        return _supersede(facts, observation, spec, why="submitted without a record")
     # Left behind, and nothing of a driver was ever seen: a start like any other.
-    return decide_start(observation, spec)
+    start = decide_start(observation, spec)
+    if start.action is Action.IDLE:
+        # Nobody would ever end it. Its submit may be on its way still: only behind a newer claim can its end be recorded.
+        return _supersede(facts, observation, spec, why="never submitted, and nothing is to run by now")
+    return start
+
+
+def _supersede(facts: EpochFacts, observation: Observation, spec: StreamSpec, *, why: str) -> Decision:
+    """Claim the next epoch, for what is wanted; where that is nothing, it ends unsubmitted."""
+    by = facts.epoch.claimed.by
+    return Decision(
+        action=Action.CLAIM,
+        reason=f"epoch {facts.epoch.number} was claimed by {by.actor} on {by.host} and {why}",
+        epoch=observation.state.next_epoch,
+        run=wanted_run(observation, spec) or facts.epoch.claim.mode,
+        accepts_unsafe=observation.state.accepts_unsafe,
+    )
 
 
 def _has_failed_since(state: LogState, epoch: Epoch) -> bool:

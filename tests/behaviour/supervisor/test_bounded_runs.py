@@ -177,6 +177,20 @@ def test_a_stop_during_a_run_stops_its_driver_and_the_start_goes_on_with_the_run
     assert outcomes(scheduled) == [Outcome.STOPPED, Outcome.FINISHED]
 
 
+def test_a_claim_that_a_run_left_behind_does_not_stay_open_when_it_is_over(scheduled):
+    """Whoever follows the run waits for the end of its last epoch, and nothing is to run that would supersede it."""
+    ask_for_a_run(scheduled)
+    scheduled.supervisor().step()
+    scheduled.person().end_run("enough")
+
+    decision = scheduled.run(TIMINGS.claim + seconds(30), scheduled.supervisor())
+
+    assert decision.action is Action.IDLE
+    assert scheduled.state.open_epochs == ()
+    assert outcomes(scheduled) == [Outcome.NEVER_STARTED, Outcome.NEVER_STARTED]
+    assert scheduled.drivers == []
+
+
 # In a live query's place
 
 

@@ -7,6 +7,7 @@ watches), nothing done twice, nothing forgotten.
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from streamops.control.log import ControlLog
 from streamops.control.records import (
     Adopted,
     Claimed,
+    ClaimMode,
     DriverEnded,
     MaintenanceBegun,
+    MaintenanceEnded,
     Outcome,
     Parked,
     Released,
@@ -32,14 +35,17 @@ from streamops.supervisor import Action, Decision, Supervisor
 from streamops.supervisor.act import new_record
 from streamops.supervisor.requests import Requests
 from support.checkpoints import write_checkpoint
+from support.clock import START
 from support.model_invariants import assert_an_end_on_record_is_one, assert_log_is_sound
 from support.model_tasks import Gone
-from support.specs import PERSON, TIMINGS, seconds
+from support.specs import PERSON, TIMINGS, a_scheduled_stream, seconds
 from support.storage import InterruptibleStorage
 from support.world import World
 
 POINTS: dict[str, int] = {}
 """Crash points by scenario: a figure of the whole run."""
+
+HOUR = timedelta(hours=1)
 
 ROUNDS = 60
 """Of ten seconds: longer than any wait there is."""
@@ -71,6 +77,7 @@ class Scenario:
     rest: Action = Action.KEEP
     also: Callable[[World], None] = field(default=lambda world: None)
     is_managed: bool = False
+    is_scheduled: bool = False
 
 
 def _settle(supervisor: Supervisor) -> None:
@@ -221,6 +228,61 @@ def _before_a_snapshot(world: World) -> None:
         _append(world, StartRequested(), number)
 
 
+def _asked_for_a_run(world: World, *, budget: timedelta = HOUR) -> None:
+    world.person().begin_run(ClaimMode.CATCHUP, "far behind", until=world.clock.now() + budget)
+
+
+def _asked_to_catch_up(world: World) -> None:
+    _running(world)
+    _asked_for_a_run(world)
+    world.drive()
+
+
+def _catching_up(world: World, *, budget: timedelta = HOUR) -> None:
+    """Its run has more to read than it has time for."""
+    supervisor = _running(world)
+    world.on_start = lambda driver: setattr(driver, "batches_to_read", 1000)
+    _asked_for_a_run(world, budget=budget)
+    world.run(seconds(40), supervisor)
+    assert world.state.newest.claim.mode is ClaimMode.CATCHUP
+    world.on_start = lambda driver: None
+
+
+def _over_its_time(world: World) -> None:
+    _catching_up(world, budget=seconds(60))
+    world.freeze(seconds(25))
+    world.drive()
+
+
+def _scheduled_over_its_time(world: World) -> None:
+    world.on_start = lambda driver: setattr(driver, "batches_to_read", 1000)
+    _asked_for_a_run(world, budget=seconds(40))
+    world.run(seconds(20), world.supervisor())
+    world.freeze(seconds(25))
+    world.drive()
+
+
+def _see_the_run_through(world: World, supervisor: Supervisor) -> None:
+    """It acts when there is something to do: the run begins, ends, and what is declared goes on."""
+    for _ in range(3):
+        supervisor.settle()
+        for _ in range(8):
+            world.drive()
+    supervisor.settle()
+
+
+def _has_finished_its_run(world: World) -> None:
+    ends = [record.body.outcome for record in world.records if isinstance(record.body, DriverEnded)]
+    assert Outcome.FINISHED in ends
+    assert world.state.maintenance is None
+
+
+def _has_spent_its_time(world: World) -> None:
+    ends = [record.body.outcome for record in world.records if isinstance(record.body, DriverEnded)]
+    assert Outcome.FINISHED not in ends
+    assert world.state.maintenance is None
+
+
 def _is_parked_once(world: World) -> None:
     assert sum(isinstance(record.body, Parked) for record in world.records) == 1
 
@@ -246,6 +308,38 @@ SCENARIOS = (
     Scenario(name="submit failed", arrange=_failing_submits, epochs=1, act=_fail_then_mend),
     Scenario(name="adopt, then start", arrange=_to_be_adopted, epochs=1),
     Scenario(name="snapshot due", arrange=_before_a_snapshot, epochs=2),
+    Scenario(
+        name="catch-up of a live stream",
+        arrange=_asked_to_catch_up,
+        epochs=3,
+        act=_see_the_run_through,
+        also=_has_finished_its_run,
+    ),
+    Scenario(
+        name="run whose time is over",
+        arrange=_over_its_time,
+        epochs=3,
+        act=_see_the_run_through,
+        also=_has_spent_its_time,
+    ),
+    Scenario(
+        name="scheduled run",
+        arrange=_asked_for_a_run,
+        epochs=1,
+        act=_see_the_run_through,
+        rest=Action.IDLE,
+        also=_has_finished_its_run,
+        is_scheduled=True,
+    ),
+    Scenario(
+        name="scheduled run whose time is over",
+        arrange=_scheduled_over_its_time,
+        epochs=1,
+        act=_see_the_run_through,
+        rest=Action.IDLE,
+        also=_has_spent_its_time,
+        is_scheduled=True,
+    ),
 )
 
 
@@ -262,7 +356,8 @@ def test_a_supervisor_may_die_at_every_call(tmp_path, scenario, record_property)
 
 def _play(state_root: Path, scenario: Scenario, *, dies_at: int) -> int:
     """The calls that were made."""
-    world = World(state_root, is_managed=scenario.is_managed)
+    spec = a_scheduled_stream() if scenario.is_scheduled else None
+    world = World(state_root, spec=spec, is_managed=scenario.is_managed)
     scenario.arrange(world)
     calls, before = Calls(dies_at), _drivers_without_a_record(world)
     supervisor = world.supervisor(storage=InterruptibleStorage(world.storage, calls), tick=calls)
@@ -298,7 +393,8 @@ def _calm(world: World, rest: Action) -> Decision:
         begun, decision = len(world.writes), supervisor.settle()
         world.run(seconds(10))
         has_run = len(world.writes) > begun or rest is not Action.KEEP
-        if decision.action is rest and has_run and world.state.replacement is None:
+        is_through = world.state.replacement is None and world.state.maintenance is None
+        if decision.action is rest and has_run and is_through:
             return decision
     raise AssertionError(f"not {rest}: {decision}, {[record.body.kind for record in world.records]}")
 
@@ -315,6 +411,8 @@ class Request:
     ask: Callable[[Requests], object]
     kind: str
     rest: Action = Action.KEEP
+    claims: int = 1
+    """That follow from it, where the stream runs in the end."""
 
 
 def _stopped(world: World) -> None:
@@ -370,6 +468,14 @@ REQUESTS = (
     Request(
         name="adopt", arrange=_with_history, ask=lambda they: they.adopt("x", watch=seconds(60)), kind=Adopted.kind
     ),
+    Request(
+        name="run",
+        arrange=_running,
+        ask=lambda they: they.begin_run(ClaimMode.CATCHUP, "x", until=START + HOUR),
+        kind=MaintenanceBegun.kind,
+        claims=2,
+    ),
+    Request(name="end a run", arrange=_catching_up, ask=lambda they: they.end_run("x"), kind=MaintenanceEnded.kind),
 )
 
 
@@ -411,6 +517,6 @@ def _ask(state_root: Path, request: Request, *, dies_at: int) -> int:
     new = world.records[arranged:]
     assert [record.body.kind for record in new if record.by == PERSON] == [request.kind], account
     claims = [record for record in new if isinstance(record.body, Claimed)]
-    assert len(claims) == (1 if request.rest is Action.KEEP else 0), account
+    assert len(claims) == (request.claims if request.rest is Action.KEEP else 0), account
     assert_log_is_sound(world.records)
     return calls.made

@@ -8,6 +8,7 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from support.model import TALLY, DamagedLogModel, StreamModel
+from support.model_runs import RunsModel
 from support.model_stage import FLEETS, Fleet
 
 SHARE = len(FLEETS)
@@ -24,6 +25,18 @@ def test_any_schedule_keeps_one_writer_and_ends_in_what_is_declared(fleet, recor
     record_property("figure", _tally(fleet.name))
 
 
+@pytest.mark.parametrize("is_scheduled", [False, True], ids=["live", "scheduled"])
+@pytest.mark.parametrize("fleet", FLEETS, ids=lambda fleet: fleet.name)
+def test_any_schedule_of_runs_keeps_one_writer_and_ends_each_run(fleet, is_scheduled, record_property):
+    """Half as many schedules again; each run has read all, was ended by a person, or its time was over."""
+    examples = max(settings.default.max_examples // (4 * SHARE), 5)
+    model = _model_with_runs(fleet, is_scheduled=is_scheduled)
+
+    run_state_machine_as_test(model, settings=settings(max_examples=examples))
+
+    record_property("figure", f"{_tally(model.title)}, {TALLY[f'{model.title} runs']} runs")
+
+
 def test_after_any_schedule_a_log_that_was_deleted_or_put_back_is_left_alone(record_property):
     """A tenth of the schedules; the persons' part is in `test_fencing_log`."""
     examples = max(settings.default.max_examples // 10, 10)
@@ -35,6 +48,12 @@ def test_after_any_schedule_a_log_that_was_deleted_or_put_back_is_left_alone(rec
 
 def _model_of(fleet: Fleet) -> type[StreamModel]:
     return type("StreamModelOf" + fleet.name.title().replace("-", ""), (StreamModel,), {"fleet": fleet})
+
+
+def _model_with_runs(fleet: Fleet, *, is_scheduled: bool) -> type[RunsModel]:
+    title = f"{fleet.name} with runs{', scheduled' if is_scheduled else ''}"
+    given = {"fleet": fleet, "is_scheduled": is_scheduled, "title": title}
+    return type("RunsModelOf" + fleet.name.title().replace("-", ""), (RunsModel,), given)
 
 
 def _tally(title: str) -> str:

@@ -14,7 +14,7 @@ from streamops.backfill import (
     expired_between,
     find_range,
 )
-from streamops.control.backfill_plan import Offsets
+from streamops.control.kafka_offsets import Offsets
 from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts, TopicRetention
 from streamops.kafka.broker import TimeOffset
 from support.backfills import offsets

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamops.backfill import chunks_of
-from streamops.control.backfill_plan import offsets_between
+from streamops.control.kafka_offsets import offsets_between
 from streamops.errors import BackfillError
 from support.backfills import offsets, ranges
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.control.backfill_plan import Offsets, PartitionOffset, decode_plan, encode_plan, is_backfill_id
+from streamops.control.backfill_plan import decode_plan, encode_plan, is_backfill_id
+from streamops.control.kafka_offsets import Offsets, PartitionOffset
 from streamops.control.layout import backfill_checkpoint, backfill_folder, backfill_plan_address, control_folder
 from streamops.errors import CorruptRecordError, NewerRecordError
 from support.backfills import a_plan, offsets
@@ -89,8 +90,8 @@ def test_what_is_no_plan_is_refused_with_the_name_of_its_file(content):
 
 
 def test_a_plan_of_another_format_is_not_read_in_part():
-    with pytest.raises(NewerRecordError, match=r"has format 2, this streamops reads format 1"):
-        decode_plan(written(format=2), address=ADDRESS)
+    with pytest.raises(NewerRecordError, match=r"has format 3, this streamops reads formats 1 and 2"):
+        decode_plan(written(format=3), address=ADDRESS)
 
 
 @given(st.binary(max_size=200))

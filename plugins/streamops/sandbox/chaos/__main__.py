@@ -1,4 +1,4 @@
-"""`python -m streamops.sandbox.chaos rounds|stock|airflow|runs`: real streams in real trouble, and the account afterwards.
+"""`python -m streamops.sandbox.chaos rounds|stock|airflow|runs|catchup`: real streams in trouble, and the account.
 
 All figures go into `.sandbox/chaos.json`, those of several runs added up; the table is for people and on stderr.
 """
@@ -17,6 +17,7 @@ from rich.console import Console
 from streamops.errors import StreamOpsError
 from streamops.sandbox.chaos import experiments, mounts
 from streamops.sandbox.chaos.book import Book, totals
+from streamops.sandbox.chaos.bounded import bounded_now, run_bounded
 from streamops.sandbox.chaos.campaign import Campaign, Plan
 from streamops.sandbox.chaos.fleet import Fleet
 from streamops.sandbox.chaos.scheduled import begun_now, run_scheduled
@@ -92,6 +93,15 @@ def scheduled(arguments: argparse.Namespace, project: Path, book: Book, console:
     return 0 if result.is_good else 1
 
 
+def catchup(arguments: argparse.Namespace, project: Path, book: Book, console: Console) -> int:
+    """Bounded runs against a live query and of a scheduled stream, without Airflow."""
+    result = bounded_now(arguments.seed)
+    console.print(f"chaos: {arguments.cycles} rounds of two runs, seed {result.seed}", highlight=False, markup=False)
+    run_bounded(result, project, book, console, cycles=arguments.cycles)
+    print(json.dumps(asdict(result), indent=2))
+    return 0 if result.is_good else 1
+
+
 def _plan(arguments: argparse.Namespace, root: Path) -> Plan:
     mountless = mounts.why_no_mounts(root / "mount-probe")
     victims = victims_of(with_airflow=arguments.airflow, with_mounts=not mountless)
@@ -110,7 +120,7 @@ def _plan(arguments: argparse.Namespace, root: Path) -> Plan:
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m streamops.sandbox.chaos", description=__doc__)
     parser.add_argument("--reset", action="store_true", help="forget the figures of earlier runs")
-    kinds = parser.add_subparsers(required=True, metavar="rounds|stock|airflow|runs")
+    kinds = parser.add_subparsers(required=True, metavar="rounds|stock|airflow|runs|catchup")
 
     blows = kinds.add_parser("rounds", help="blows at random instants, and the account")
     blows.set_defaults(experiment=rounds)
@@ -135,6 +145,10 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     runs.set_defaults(experiment=scheduled)
     runs.add_argument("--cycles", type=int, default=15, help="how many runs")
     runs.add_argument("--seed", type=int, default=None, help="draw the blows of an earlier run again")
+    duel = kinds.add_parser("catchup", help="catch-ups against a live query and runs of a scheduled stream, no Airflow")
+    duel.set_defaults(experiment=catchup)
+    duel.add_argument("--cycles", type=int, default=15, help="how many rounds, a run of each stream in each")
+    duel.add_argument("--seed", type=int, default=None, help="draw the blows of an earlier round again")
     return parser.parse_args(argv)
 
 

@@ -7,29 +7,26 @@ from streamops.backfill import (
     AskedRange,
     BackfillProgress,
     Estimate,
-    Expired,
+    Missing,
     OwnSink,
-    RangeFound,
     RangeRefused,
     SinkChosen,
     SinkRefused,
     choose_sink,
-    chunks_of,
     estimate_backfill,
-    expired_between,
-    find_range,
     progress_of,
 )
 from streamops.clock import Clock
-from streamops.control.backfill_plan import BackfillPlan, Partition
+from streamops.control.backfill_plan import BackfillPlan, Counted
 from streamops.control.layout import control_folder
 from streamops.control.records import Author
 from streamops.errors import BackfillError
-from streamops.kafka.broker import Broker, TimeOffset
-from streamops.spec import StreamSpec
+from streamops.kafka.broker import Broker
+from streamops.spec import DeltaTableSource, FilesSource, StreamSpec
 from streamops.storage import Storage, join
 from streamops.supervisor.backfills.derived import backfill_spec
 from streamops.supervisor.backfills.shelf import backfill_ids, read_plan, write_plan
+from streamops.supervisor.backfills.source_ranges import FolderRanges, KafkaRanges, SourceRanges, TableRanges
 from streamops.supervisor.checkpoints import read_checkpoints
 from streamops.supervisor.lags.last_progress import last_progress
 
@@ -58,7 +55,7 @@ class PlannedBackfill:
     plan: BackfillPlan | None
     refusals: tuple[str, ...] = ()
     """What is in the way, each with the way out."""
-    expired: tuple[Expired, ...] = ()
+    expired: tuple[Missing, ...] = ()
     notes: tuple[str, ...] = ()
     estimate: Estimate | None = None
 
@@ -78,6 +75,18 @@ def sinks_of(specs: Iterable[StreamSpec]) -> dict[str, str]:
     return found
 
 
+def _ranges(spec: StreamSpec, storage: Storage, broker: Broker | None) -> SourceRanges:
+    """Who answers for the stream's source."""
+    source = spec.source
+    if isinstance(source, DeltaTableSource):
+        return TableRanges(storage=storage, source=source)
+    if isinstance(source, FilesSource):
+        return FolderRanges(storage=storage, source=source)
+    if broker is None:
+        raise ValueError(f"{spec.name} reads topics: somebody must ask the cluster")
+    return KafkaRanges(broker=broker, topics=source.topics)
+
+
 class BackfillDesk:
     """One stream's backfills, for one author."""
 
@@ -88,21 +97,21 @@ class BackfillDesk:
         storage: Storage,
         clock: Clock,
         author: Author,
-        broker: Broker,
+        broker: Broker | None,
         others: Mapping[str, str],
     ) -> None:
-        """`others`: addresses that declared streams write, each with who writes it."""
+        """`others`: addresses that declared streams write, each with who writes it. A stream without topics needs no broker."""
         self.spec = spec
         self._storage = storage
         self._clock = clock
         self._author = author
-        self._broker = broker
+        self._ranges = _ranges(spec, storage, broker)
         self._others = others
 
     def plan(self, asked: AskedBackfill, *, backfill: str) -> PlannedBackfill:
         """What would be read, in which steps, and where it would go. StorageError where the stream can't be read."""
         sink = self._sink(asked, backfill)
-        found = self._range(asked)
+        found = self._ranges.steps(asked.range, chunk=asked.chunk, accepts_expired=asked.accepts_expired)
         state = self._refused_for_state(asked)
         refusals = [state] if state else []
         if isinstance(sink, SinkRefused):
@@ -119,7 +128,8 @@ class BackfillDesk:
             reason=asked.reason,
             asked=str(asked.range),
             start=found.start,
-            chunks=chunks_of(found.start, found.end, records=asked.chunk),
+            chunks=found.chunks,
+            counted_in=found.counted_in,
             table=sink.table,
             dead_letters=sink.dead_letters,
             is_redirected=sink.is_redirected,
@@ -129,7 +139,12 @@ class BackfillDesk:
             notes=(*found.notes, *sink.notes),
         )
         history = last_progress(self._storage, control_folder(self.spec.checkpoint))
-        estimate = estimate_backfill(plan.records, len(plan.chunks), history)
+        is_counted = plan.counted_in in (Counted.OFFSETS, Counted.RECORDS)
+        estimate = (
+            estimate_backfill(plan.records, len(plan.chunks), history)
+            if is_counted
+            else Estimate(seconds=None, reason=f"how many records {plan.records} {plan.counted_in} hold is not known")
+        )
         return PlannedBackfill(plan=plan, expired=found.expired, notes=plan.notes, estimate=estimate)
 
     def keep(self, plan: BackfillPlan) -> StreamSpec:
@@ -150,26 +165,12 @@ class BackfillDesk:
         own, companions = read_checkpoints(self._storage, backfill_spec(self.spec, plan).checkpoint)
         return progress_of(plan, [facts.last_commit for facts in (own, *companions)])
 
-    def missing(self, plan: BackfillPlan) -> tuple[Expired, ...]:
-        """What of the rest is deleted by now, to the record; none where the cluster does not tell."""
+    def missing(self, plan: BackfillPlan) -> tuple[Missing, ...]:
+        """What of the rest is deleted by now, exactly; none where the source does not tell."""
         done = self.progress(plan).steps_done
         if done == len(plan.chunks):
             return ()
-        facts = self._broker.scan({topic for topic, _ in plan.start.partitions})
-        return expired_between(plan.chunk_start(done), plan.end, facts)
-
-    def _range(self, asked: AskedBackfill) -> RangeFound | RangeRefused:
-        facts = self._broker.scan(self.spec.kafka.topics)
-        partitions = [(topic.topic, one.partition) for topic in facts.topics for one in topic.partitions]
-        begin, end = asked.range.begin_lookup, asked.range.end_lookup
-        nothing: Mapping[Partition, TimeOffset] = {}
-        return find_range(
-            asked.range,
-            facts,
-            begins=self._broker.offsets_at(partitions, begin) if begin else nothing,
-            ends=self._broker.offsets_at(partitions, end) if end else nothing,
-            accepts_expired=asked.accepts_expired,
-        )
+        return tuple(self._ranges.missing(plan, done))
 
     def _sink(self, asked: AskedBackfill, backfill: str) -> SinkChosen | SinkRefused:
         sink = self.spec.sink

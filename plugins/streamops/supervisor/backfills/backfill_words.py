@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 
+from streamops.control.backfill_places import FilesPlace, TablePlace
 from streamops.control.backfill_plan import BackfillPlan
+from streamops.control.kafka_offsets import Offsets
 from streamops.supervisor.backfills.backfill_desk import PlannedBackfill
+from streamops.supervisor.checks.checkup_text import printable
 
 _SHOWN = 12
-"""Partitions that a plan names."""
+"""Partitions or files that a plan names."""
 
 
 def plan_lines(planned: PlannedBackfill) -> Iterator[str]:
@@ -14,8 +17,8 @@ def plan_lines(planned: PlannedBackfill) -> Iterator[str]:
     plan = planned.refuse()
     yield f"backfill {plan.id} of {plan.stream}: {plan.asked}"
     yield f"  because  {plan.reason}"
-    yield f"  reads    {plan.records} offsets of {len(plan.start.positions)} partitions in {len(plan.chunks)} steps"
-    yield from (f"           {line}" for line in partition_lines(plan))
+    yield f"  reads    {plan.records} {plan.counted_in}{_of_what(plan)} in {len(plan.chunks)} steps"
+    yield from (f"           {line}" for line in range_lines(plan))
     yield f"  writes   {plan.table}{'' if plan.is_redirected else ', the table of the stream itself'}"
     if planned.estimate and planned.estimate.seconds is not None:
         at_most = "at most " if planned.estimate.is_ceiling else ""
@@ -26,9 +29,27 @@ def plan_lines(planned: PlannedBackfill) -> Iterator[str]:
     yield from (f"  MISSING  {one}" for one in planned.expired)
 
 
-def partition_lines(plan: BackfillPlan) -> Iterator[str]:
+def _of_what(plan: BackfillPlan) -> str:
+    return f" of {len(plan.start.positions)} partitions" if isinstance(plan.start, Offsets) else ""
+
+
+def range_lines(plan: BackfillPlan) -> Iterator[str]:
+    """The partitions, the versions, or the files."""
+    start, end = plan.start, plan.end
+    if isinstance(start, Offsets) and isinstance(end, Offsets):
+        yield from _partition_lines(start, end)
+    elif isinstance(start, TablePlace) and isinstance(end, TablePlace):
+        yield f"versions {start.version} to {end.version - 1} of table {printable(start.table_id)}"
+    else:
+        files = [file for step in plan.chunks if isinstance(step, FilesPlace) for file in step.files]
+        yield from (printable(file.address) for file in files[:_SHOWN])
+        if len(files) > _SHOWN:
+            yield f"and {len(files) - _SHOWN} files more"
+
+
+def _partition_lines(first: Offsets, last: Offsets) -> Iterator[str]:
     """`orders-0 [5, 105): 100`"""
-    places = list(zip(plan.start.positions, plan.end.positions, strict=True))
+    places = list(zip(first.positions, last.positions, strict=True))
     for start, end in places[:_SHOWN]:
         yield f"{start.topic}-{start.partition} [{start.offset}, {end.offset}): {end.offset - start.offset}"
     if len(places) > _SHOWN:
