@@ -25,9 +25,8 @@ def form(place, monkeypatch):
 def test_the_plan_is_shown_and_nothing_is_changed(place, form, task_log):
     form.plan(dry_run=True)
 
-    again = place.project.address("again")
     lines = (
-        'backfill manual-1 of orders: from {"orders":{"0":100,"1":50}} to {"orders":{"0":400,"1":150}}',
+        f'backfill {NAME} of orders: from {{"orders":{{"0":100,"1":50}}}} to {{"orders":{{"0":400,"1":150}}}}',
         "  because  a wrong rate",
         "  reads    400 offsets of 2 partitions in 2 steps",
         "           orders-0 [100, 400): 300",
@@ -70,7 +69,7 @@ def test_a_plan_that_is_kept_is_not_made_anew(form, task_log):
 
     form.plan()
 
-    assert "stream=orders backfill=manual-1 has its plan already" in task_log.text
+    assert f"stream=orders backfill={NAME} has its plan already" in task_log.text
 
 
 @pytest.mark.parametrize("task", ["plan", "result"])
@@ -152,6 +151,16 @@ def test_a_retry_finds_its_plan_and_its_run(form):
     assert again.trigger.run_number == first.trigger.run_number
 
 
+@pytest.mark.parametrize("task", ["plan", "result"])
+def test_a_plan_of_another_range_is_not_taken_for_this_one(form, task):
+    form.begin()
+
+    with pytest.raises(AirflowFailException, match="begin another run"):
+        getattr(form, task)(**{"from": '{"orders":{"0":101,"1":50}}'})
+
+    assert form.kinds == ["maintenance_begun", "claimed", "submitted"]
+
+
 # The end
 
 
@@ -205,12 +214,8 @@ def test_one_that_is_parked_fails_and_a_cleared_task_goes_on_with_the_same_plan(
     form.run_steps(1)
     form.leave(Outcome.FAILED, text="Could not read records in offset [250, 400) for topic partition orders-0")
 
-    with pytest.raises(AirflowFailException) as failure:
+    with pytest.raises(AirflowFailException, match=r"^stream orders is parked: "):
         form.woken()
-    assert str(failure.value) == (
-        "stream orders is parked: 1 failures within an hour, allowed: 0\nWhen the cause is mended:"
-        " clear this task, and it goes on; what is deleted by then takes another backfill that accepts it"
-    )
     assert form.kinds[-1] == "parked"
     form.begin()
     form.run_steps(1)
@@ -219,6 +224,38 @@ def test_one_that_is_parked_fails_and_a_cleared_task_goes_on_with_the_same_plan(
     result = form.woken()
     assert (result["outcome"], result["epochs"][-1], result["last_batch"]) == ("finished", 2, 1)
     assert form.names == (NAME,)
+
+
+def test_one_that_is_parked_names_what_of_the_rest_is_deleted(place, form):
+    place.declare(restart={"budget_per_hour": 0})
+    form.begin()
+    form.run_steps(1)
+    form.broker.has("orders", (300, 1000), (60, 200))
+    form.leave(Outcome.FAILED)
+
+    with pytest.raises(AirflowFailException) as failure:
+        form.woken()
+
+    assert str(failure.value).splitlines() == [
+        "stream orders is parked: 1 failures within an hour, allowed: 0",
+        "When the cause is mended: clear this task, and it goes on;"
+        " what is deleted by then takes another backfill that accepts it",
+        "  MISSING  orders-0 [250, 300): 50",
+    ]
+
+
+def test_a_cluster_that_does_not_answer_leaves_the_reason_alone(place, form):
+    place.declare(restart={"budget_per_hour": 0})
+    form.begin()
+    form.broker.trouble = "no broker is there"
+    form.leave(Outcome.FAILED)
+
+    with pytest.raises(AirflowFailException) as failure:
+        form.woken()
+
+    told = str(failure.value).splitlines()
+    assert told[0].startswith("stream orders is parked: ")
+    assert not any("MISSING" in line for line in told)
 
 
 def test_one_that_was_stopped_fails_and_a_cleared_task_goes_on_with_the_same_plan(form):

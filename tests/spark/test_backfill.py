@@ -181,7 +181,7 @@ def test_a_time_range_takes_no_record_of_another_time_whatever_the_order(bench, 
     begin, end = NOON + timedelta(minutes=10), NOON + timedelta(minutes=30)
     # As the broker says of minute 10, and of minute 30 with ten minutes of slack.
     start, stop = places("times", 1, 0), places("times", 8, 2)
-    plan = one.plan(start, stop, not_before=begin, before=end, is_redirected=True)
+    plan = one.plan(start, stop, not_before=begin, before=end)
 
     trace = one.run()
 
@@ -254,11 +254,23 @@ def test_a_job_with_a_sink_of_its_own_writes_nothing(bench, cluster, tmp_path):
     cluster.create("own", retention_ms="-1")
     cluster.produce("own", 10)
     one = bench("own", OWN_SINK.format(table=str(tmp_path / "real")))
-    one.plan(places("own", 0), places("own", 10), is_redirected=True)
+    one.plan(places("own", 0), places("own", 10))
 
     trace = one.run()
 
     assert trace.exit.outcome is Outcome.FAILED
     assert "the job did not ask its context for the sink: it would write to its own" in trace.exit.text
     assert not (tmp_path / "real").exists()
+    assert one.newest("offsets") == -1
+
+
+def test_a_job_that_appends_is_refused_where_its_own_table_has_the_rows(cluster, bench):
+    cluster.create("twice", retention_ms="-1")
+    cluster.produce("twice", 10)
+    one = bench("twice", PLAIN)
+    one.plan(places("twice", 0), places("twice", 10), is_redirected=False)
+
+    trace = one.run()
+
+    assert "the job appends to it by to_delta: rows that are there would be there twice" in trace.exit.text
     assert one.newest("offsets") == -1

@@ -34,7 +34,7 @@ from support.brokers import FakeBroker
 from support.checkpoints import commit, metadata, offsets
 from support.specs import PERSON
 
-NAME = "manual-1"
+NAME = "manual-1-19b04f56"
 """Of the backfill that the DAG run `manual__1` stands for."""
 
 

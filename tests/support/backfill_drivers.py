@@ -93,7 +93,8 @@ class BackfillBench:
     def plan(self, start: Offsets, *chunks: Offsets, **changes: object) -> BackfillPlan:
         """The plan, written where drivers find it."""
         sink = self.spec.sink
-        plan = a_plan(start=start, chunks=chunks, table=sink.table, dead_letters=sink.dead_letters)
+        # Its jobs append, so to the plan it is another table than the stream's own.
+        plan = a_plan(start=start, chunks=chunks, table=sink.table, dead_letters=sink.dead_letters, is_redirected=True)
         plan = replace(plan, **changes)
         self.keep(plan)
         return plan

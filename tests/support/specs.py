@@ -48,7 +48,9 @@ def a_stream(
 def a_scheduled_stream(name: str = "orders", **changes: Any) -> StreamSpec:
     """A declared stream that runs every hour until it has read all that there is."""
     ending = Trigger(kind=TriggerKind.AVAILABLE_NOW)
-    return a_stream(name, **{"mode": Mode.SCHEDULED, "schedule": Schedule(cron="@hourly"), "trigger": ending, **changes})
+    return a_stream(
+        name, **{"mode": Mode.SCHEDULED, "schedule": Schedule(cron="@hourly"), "trigger": ending, **changes}
+    )
 
 
 def seconds(number: float) -> timedelta:

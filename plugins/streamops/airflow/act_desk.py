@@ -7,7 +7,7 @@ from streamops.kafka.confluent import ConfluentBroker
 from streamops.settings import load_settings
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.backfills.backfill_desk import BackfillDesk, sinks_of
+from streamops.supervisor.backfills.backfill_desk import BackfillDesk, places_of
 from streamops.supervisor.backfills.derived import backfill_spec
 from streamops.supervisor.backfills.shelf import read_plan
 from streamops.supervisor.desk import Desk
@@ -46,7 +46,7 @@ def build_backfill_desk(stream: str, config: str, *, actor: str) -> BackfillDesk
         clock=SystemClock(),
         author=this_author(actor),
         broker=ConfluentBroker(kafka_access(spec), SystemClock()) if spec.reads_kafka else None,
-        others=sinks_of(settings.streams),
+        others=places_of(settings.streams),
     )
 
 

@@ -10,7 +10,8 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from streamops.airflow.act_desk import build_backfill_desk
 from streamops.airflow.run_operator import RunOperator, actor_of
-from streamops.errors import ObjectExistsError, SettingsError
+from streamops.control.backfill_plan import BackfillPlan
+from streamops.errors import ControlLogError, ObjectExistsError, SettingsError, StreamOpsError
 from streamops.settings.load import project_root
 from streamops.settings.resolve import asked_folder
 from streamops.supervisor.backfills.asked_text import range_of
@@ -77,6 +78,14 @@ def _planned(desk: BackfillDesk, form: Form, name: str) -> PlannedBackfill:
     return planned
 
 
+def _refuse_another(plan: BackfillPlan, form: Form) -> None:
+    """A further try has the form of the first one; AirflowFailException where a plan of that id says something else."""
+    if (plan.stream, plan.asked) != (form.stream, str(form.asked.range)):
+        raise AirflowFailException(
+            f"backfill {plan.id} of {plan.stream} was planned {plan.asked}, the form says {form.asked.range}: begin another run"
+        )
+
+
 class PlanBackfillOperator(BaseOperator):
     """Shows what a backfill will read and where it will write; fails where it is refused. Changes nothing.
 
@@ -94,6 +103,7 @@ class PlanBackfillOperator(BaseOperator):
         form = Form.of(context, self.config)
         desk, name = _desk(form, self.config, context), id_from(context["dag_run"].run_id)
         if name in desk.known():
+            _refuse_another(desk.read(name), form)
             self.log.info("stream=%s backfill=%s has its plan already", form.stream, name)
             return
         self.log.info("\n".join(plan_lines(_planned(desk, form, name))))
@@ -117,7 +127,9 @@ class BackfillOperator(RunOperator):
             raise AirflowSkipException("a dry run: the plan is in the log of the task before")
         desk, name = _desk(form, self.config, context), self.backfill_id(context)
         self._estimate: timedelta | None = None
-        if name not in desk.known():
+        if name in desk.known():
+            _refuse_another(desk.read(name), form)
+        else:
             planned = _planned(desk, form, name)
             seconds = planned.estimate.seconds if planned.estimate else None
             self._estimate = timedelta(seconds=seconds) if seconds is not None else None
@@ -131,6 +143,15 @@ class BackfillOperator(RunOperator):
     def release_by(self) -> str:
         """A further try releases it."""
         return "clear this task, and it goes on; what is deleted by then takes another backfill that accepts it"
+
+    def missing(self, context: Context) -> tuple[str, ...]:
+        """What of the rest of the range is deleted, as far as its source can be asked."""
+        try:
+            desk = build_backfill_desk(self.stream, self.config, actor=actor_of(context))
+            lost = desk.missing(desk.read(self.backfill_id(context)))
+        except StreamOpsError as error:
+            return (f"what of the rest is deleted can't be told: {error}",)
+        return tuple(f"  MISSING  {one}" for one in lost)
 
     def backfill_id(self, context: Context) -> str:
         """By the run of the DAG: a further try finds its plan."""
@@ -147,4 +168,7 @@ class BackfillOperator(RunOperator):
     def ask(self, runs: RunDesk, mark: str) -> int:
         """Put the run on record. What was parked is tried again: whoever starts the task anew wants that."""
         runs.release(f"{self.reason} {mark}")
-        return runs.ask(f"{self.reason} {mark}", budget=BUDGET, estimate=self._estimate).number
+        try:
+            return runs.ask(f"{self.reason} {mark}", budget=BUDGET, estimate=self._estimate).number
+        except ControlLogError as error:
+            raise AirflowFailException(str(error)) from error

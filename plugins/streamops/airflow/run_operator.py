@@ -62,7 +62,14 @@ class RunOperator(BaseOperator):
     def resume(self, context: Context, event: Mapping[str, str]) -> dict[str, Any]:
         """A further slice, woken by the trigger."""
         self.log.info("stream=%s woken for %s: %s", self.stream, event["wake"], event["reason"])
-        return self._see_through(context, self.run_desk(context), int(event["run"]), memory=event.get("memory", ""))
+        number, memory = int(event["run"]), event.get("memory", "")
+        try:
+            runs = self.run_desk(context)
+        except StreamOpsError as error:
+            # A mistake in the settings must not disarm a run that is under way.
+            self.log.warning("stream=%s can't be run now, trying again: %s", self.stream, error)
+            self._sleep(context, number)
+        return self._see_through(context, runs, number, memory=memory)
 
     def run_desk(self, context: Context) -> RunDesk:
         """Where the run is asked for and followed. SettingsError."""
@@ -75,13 +82,21 @@ class RunOperator(BaseOperator):
         """How a person lets it go on after a park."""
         return f"streamops release {self.stream} --reason '…'"
 
+    def missing(self, context: Context) -> tuple[str, ...]:
+        """What of the source it can't read any more, a line each; empty where it does not look."""
+        return ()
+
     def backfill_id(self, context: Context) -> str:
         """Which backfill of the stream is meant; empty for the stream itself."""
         return ""
 
     def go_on(self, runs: RunDesk, number: int, mark: str) -> int:
-        """A further try: the number of the run that an earlier one asked for, whatever has come of it."""
-        return number
+        """A further try: the number of the run that an earlier one asked for.
+
+        Whoever clears a task whose run was stopped before it had read everything wants another one.
+        """
+        report = runs.report(number)
+        return self.ask(runs, mark) if report.is_over and report.outcome is not RunOutcome.FINISHED else number
 
     def ask(self, runs: RunDesk, mark: str) -> int:
         """Put the run on record, unless there is nothing to do or somebody else is at work; its number."""
@@ -91,6 +106,10 @@ class RunOperator(BaseOperator):
                 "stream=%s run=%d was asked for, and nobody sees it through: it is taken over", self.stream, left
             )
             return left
+        if runs.spec.mode is not Mode.LIVE and look.observation.state.maintenance is None:
+            # Nothing is to run, so this only puts on record what is left of earlier drivers: nobody else may be there for it.
+            runs.supervisor.settle(on_act=lambda seen: tell_act(self.log, self.stream, seen))
+            look = runs.look()
         if why := _why_skipped(look.observation, runs.spec.mode):
             raise AirflowSkipException(f"stream {self.stream}: {why}")
         if look.decision.action in _STANDS_STILL:
@@ -122,7 +141,8 @@ class RunOperator(BaseOperator):
         if report.is_over:
             return self._result(report)
         if decision.action in _STANDS_STILL:
-            raise AirflowFailException(_standstill(self.stream, decision, self.release_by))
+            told = (_standstill(self.stream, decision, self.release_by), *self.missing(context))
+            raise AirflowFailException("\n".join(told))
         self._sleep(context, number)
 
     def _result(self, report: RunReport) -> dict[str, Any]:

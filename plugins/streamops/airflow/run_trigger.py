@@ -13,11 +13,13 @@ from streamops.airflow.act_desk import build_run_desk
 from streamops.airflow.declared_supervisor import DeclaredSupervisor
 from streamops.airflow.triggers import StreamTrigger
 from streamops.backfill import progress_of
+from streamops.control.backfill_plan import BackfillPlan
+from streamops.errors import StreamOpsError
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
 from streamops.supervisor import Action, Look, Supervisor
 from streamops.supervisor.backfills.derived import backfill_spec
-from streamops.supervisor.backfills.shelf import decode_plan_at, read_plan
+from streamops.supervisor.backfills.shelf import read_plan
 from streamops.supervisor.checkpoints import read_checkpoints
 
 log = logging.getLogger(__name__)
@@ -51,6 +53,7 @@ class RunTrigger(StreamTrigger):
         super().__init__(**others)
         self.run_number = run
         self.backfill = backfill
+        self._plan: BackfillPlan | None = None
         self._told = -1
         self.dag_id = dag_id
         self.run_id = run_id
@@ -70,14 +73,19 @@ class RunTrigger(StreamTrigger):
     def supervisor(self, spec: StreamSpec, state_root: str) -> Supervisor:
         """Of the declared stream itself, or of its backfill."""
         if self.backfill:
-            spec = backfill_spec(spec, read_plan(storage_for(spec.checkpoint), spec.checkpoint, self.backfill))
+            # Read once: a plan never changes, and a large one takes a while that other triggers would wait for.
+            self._plan = self._plan or read_plan(storage_for(spec.checkpoint), spec.checkpoint, self.backfill)
+            spec = backfill_spec(spec, self._plan)
         return super().supervisor(spec, state_root)
 
     def look(self, declared: DeclaredSupervisor) -> Look:
         """A look; of a backfill it also tells how far it has come, each twentieth once."""
         look = super().look(declared)
-        if self.backfill:
-            self._tell_progress(declared.supervisor.spec)
+        if self._plan:
+            try:
+                self._tell_progress(self._plan, declared.supervisor.spec.checkpoint)
+            except StreamOpsError as error:
+                log.warning("stream=%s backfill=%s how far it is can't be told: %s", self.stream, self.backfill, error)
         return look
 
     def is_due(self, look: Look) -> bool:
@@ -114,10 +122,8 @@ class RunTrigger(StreamTrigger):
         record = desk.end(f"its task was marked {state}", number=self.run_number)
         log.info("stream=%s run %d %s", self.stream, self.run_number, "is ended" if record else "is over already")
 
-    def _tell_progress(self, spec: StreamSpec) -> None:
-        storage = storage_for(spec.checkpoint)
-        plan = decode_plan_at(storage, spec.checkpoint)
-        own, companions = read_checkpoints(storage, spec.checkpoint)
+    def _tell_progress(self, plan: BackfillPlan, checkpoint: str) -> None:
+        own, companions = read_checkpoints(storage_for(checkpoint), checkpoint)
         done = progress_of(plan, [facts.last_commit for facts in (own, *companions)])
         if done.percent // 5 > self._told // 5:
             self._told = done.percent

@@ -40,7 +40,8 @@ class BackfillWatch:
     @property
     def is_open(self) -> bool:
         """Whether a run of it is under way."""
-        return self._acts.requests.state().maintenance is not None
+        open_one = self._acts.requests.state().maintenance
+        return open_one is not None and open_one.until > self._session.clock.now()
 
     def go(self, reason: str, *, estimate: timedelta | None, wait: bool) -> BackfillAnswer:
         """Begin or go on, and with `wait` stay until it is over or can't go on by itself."""

@@ -20,7 +20,7 @@ def counted(text: str, *, total: int | None) -> Iterator[Tell]:
         say(text)
         yield _in_lines(total)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
         bar = progress.add_task(text, total=total or None)
         yield lambda done, told: progress.update(bar, completed=done, description=f"{text}: {told}" if told else text)

@@ -18,7 +18,7 @@ from streamops.settings import Settings, load_settings
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
 from streamops.supervisor import Look, Supervisor
-from streamops.supervisor.backfills.backfill_desk import BackfillDesk, sinks_of
+from streamops.supervisor.backfills.backfill_desk import BackfillDesk, places_of
 from streamops.supervisor.desk import Desk
 from streamops.supervisor.requests import this_author, this_person
 from streamops.supervisor.runs.run_desk import RunDesk
@@ -111,7 +111,7 @@ class Session:
             clock=self.clock,
             author=this_person(),
             broker=self.wiring.broker_of(spec) if spec.reads_kafka else None,
-            others=sinks_of(self.settings().streams),
+            others=places_of(self.settings().streams),
         )
 
     def log_reader(self, spec: StreamSpec) -> LogReader:

@@ -187,7 +187,7 @@ class MaintenanceBegun:
     """The stream is somebody's until then: a live query yields.
 
     With `run` a bounded run is made meanwhile, and its end is the end of the maintenance, too. A version that knows nothing
-    of runs only keeps the live query away.
+    of runs keeps the live query away and ends the run's driver as well: all of them are upgraded before the first run.
     """
 
     kind: ClassVar[str] = "maintenance_begun"

@@ -83,7 +83,7 @@ def asked_folder(name: str, text: str, *, root: str) -> str:
         return resolve_folder(text.strip(), root=root) if text.strip() else ""
     except SettingsError as error:
         found = "" if PASSWORD_IN_ADDRESS.search(text) else f"found {text!r}, "
-        raise SettingsError(f"{name}: {found}expected {error}") from None
+        raise SettingsError(f"{name}: {found}expected {error}") from error
 
 
 def resolve_state_folder(text: str, *, root: str) -> str:

@@ -58,6 +58,12 @@ def refuse_unfit_job(plan: BackfillPlan, context: StreamContext, queries: Sequen
             " write to its own. Use to_delta or the context's `table` in the job, or plan a backfill to the stream's own"
             " table"
         )
+    if not plan.is_redirected and context.has_appended:
+        raise BackfillError(
+            f"backfill {plan.id} is to write to {plan.table}, the stream's own table, and the job appends to it by to_delta: rows"
+            " that are there would be there twice, whatever its guarantee is declared to be. Plan it to another table, or let the"
+            " job merge by key"
+        )
     if plan.is_approximate:
         return
     for query in queries:

@@ -25,6 +25,8 @@ class StreamContext:
         """How often the job has asked for its source."""
         self.has_given_sink = False
         """Whether the job has asked where to write."""
+        self.has_appended = False
+        """Whether it has left the writing to `to_delta`, which knows batches and no keys."""
 
     @property
     def name(self) -> str:
@@ -82,6 +84,7 @@ class StreamContext:
 
     def to_delta(self, rows: "DataFrame") -> "DataStreamWriter":
         """Append to the declared table through Delta's own sink: exactly once, by query id and batch id in the table's log."""
+        self.has_appended = True
         return _append(rows, self.table)
 
     def dead_letters_to_delta(self, rows: "DataFrame") -> None:

@@ -100,7 +100,7 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
     if held_back:
         return held_back
     if facts.epoch.claim.token in mine:
-        if facts.epoch.claim.mode is not wanted_run(observation, spec):
+        if facts.epoch.claim.mode is not wanted_run(observation.state, spec, now=observation.now):
             return record_end(facts, f"not submitted, a {facts.epoch.claim.mode} run is not what is wanted by now")
         if stranger := foreign_writer(observation, spec):
             return record_end(facts, f"not submitted, {stranger.reason}")
@@ -128,7 +128,10 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
     start = decide_start(observation, spec)
     if start.action is Action.IDLE:
         # Nobody would ever end it. Its submit may be on its way still: only behind a newer claim can its end be recorded.
-        return _supersede(facts, observation, spec, why="never submitted, and nothing is to run by now")
+        why = "never submitted, and nothing is to run by now"
+        superseding = _supersede(facts, observation, spec, why=why)
+        # It has not used up what it carries.
+        return replace(superseding, accepts_unsafe=superseding.accepts_unsafe or observation.state.carried_acceptance)
     return start
 
 
@@ -139,7 +142,7 @@ def _supersede(facts: EpochFacts, observation: Observation, spec: StreamSpec, *,
         action=Action.CLAIM,
         reason=f"epoch {facts.epoch.number} was claimed by {by.actor} on {by.host} and {why}",
         epoch=observation.state.next_epoch,
-        run=wanted_run(observation, spec) or facts.epoch.claim.mode,
+        run=wanted_run(observation.state, spec, now=observation.now) or facts.epoch.claim.mode,
         accepts_unsafe=observation.state.accepts_unsafe,
     )
 

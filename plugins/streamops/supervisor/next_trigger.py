@@ -5,16 +5,12 @@ from datetime import datetime
 from streamops.control.records import ClaimMode
 from streamops.control.state import LogState
 from streamops.spec import StreamSpec, TriggerKind
+from streamops.supervisor.wanted import wanted_run
 
 
 def next_trigger(state: LogState, spec: StreamSpec, *, now: datetime) -> TriggerKind:
-    """That of the claim which waits for its driver, else of the run that somebody has asked for, else of the declaration."""
-    newest, asked = state.newest, state.maintenance
-    if newest and newest.is_open and newest.submission is None:
-        return as_asked(state, spec, newest.claim.mode).trigger.kind
-    if asked and asked.run and asked.until > now:
-        return as_asked(state, spec, asked.run).trigger.kind
-    return spec.trigger.kind
+    """That of the run that somebody has asked for, else of the declaration. A claim for anything else is not submitted."""
+    return as_asked(state, spec, wanted_run(state, spec, now=now) or spec.own_run).trigger.kind
 
 
 def as_asked(state: LogState, spec: StreamSpec, run: ClaimMode) -> StreamSpec:

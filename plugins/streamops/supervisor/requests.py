@@ -130,7 +130,12 @@ class Requests:
         open_one = self.state().maintenance
         if open_one is None or open_one.run is None or number not in (None, open_one.record):
             return None
-        return self._append(MaintenanceEnded(), reason)
+
+        def refuse(state: LogState) -> None:
+            if state.maintenance is None or state.maintenance.record != open_one.record:
+                raise ControlLogError(f"stream {self._spec.name}: the run of record {open_one.record} has just ended")
+
+        return self._append(MaintenanceEnded(), reason, refuse=refuse)
 
     def _refuse_a_run(self, state: LogState) -> None:
         name, open_one = self._spec.name, state.maintenance

@@ -11,7 +11,7 @@ from streamops.restart import (
     fruitless_row,
     wait_after,
 )
-from streamops.spec import StreamSpec
+from streamops.spec import Mode, StreamSpec
 from streamops.supervisor.checkpoints import position_of
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.given_timings import timings_of
@@ -82,6 +82,10 @@ def maintenance(observation: Observation, spec: StreamSpec) -> Decision | None:
         return Decision(action=Action.END_MAINTENANCE, reason=f"{who}, over since {open_one.until.isoformat()}")
     if open_one.run is None:
         return Decision(action=Action.WAIT, reason=who, until=open_one.until)
+    checkpoint = observation.checkpoint
+    if open_one.is_once and checkpoint and not checkpoint.has_pending_batch:
+        # Without a batch in flight `once` would read everything in one.
+        return Decision(action=Action.END_MAINTENANCE, reason=f"{who}: no batch is in flight any more")
     if has_finished(observation.state):
         return Decision(action=Action.END_MAINTENANCE, reason=f"{who}, has read all that there was")
     return None
@@ -89,8 +93,10 @@ def maintenance(observation: Observation, spec: StreamSpec) -> Decision | None:
 
 def idle(observation: Observation, spec: StreamSpec) -> Decision | None:
     """A scheduled stream waits for its next run, a backfill until somebody goes on with it."""
-    if wanted_run(observation, spec):
+    if wanted_run(observation.state, spec, now=observation.now):
         return None
+    if spec.mode is Mode.BACKFILL:
+        return Decision(action=Action.IDLE, reason="the backfill is done, or waits for somebody to go on with it")
     when = f" ({spec.schedule.cron} {spec.schedule.timezone})" if spec.schedule else ""
     return Decision(action=Action.IDLE, reason=f"between two runs{when}")
 
@@ -230,7 +236,7 @@ def _by_plan(observation: Observation, spec: StreamSpec) -> Decision:
             action=Action.CLAIM,
             reason=f"start is {plan.safety}: {plan.summary}",
             epoch=state.next_epoch,
-            run=wanted_run(observation, spec) or spec.own_run,
+            run=wanted_run(observation.state, spec, now=observation.now) or spec.own_run,
             plan=plan,
             accepts_unsafe=accepted,
         )

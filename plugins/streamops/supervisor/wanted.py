@@ -1,19 +1,19 @@
 """What a stream is to run now: its live query, a bounded run, or nothing. Pure."""
 
+from datetime import datetime
+
 from streamops.control.records import ClaimMode, Outcome
 from streamops.control.state import LogState
 from streamops.spec import Mode, StreamSpec
-from streamops.supervisor.observe import Observation
 
 
-def wanted_run(observation: Observation, spec: StreamSpec) -> ClaimMode | None:
+def wanted_run(state: LogState, spec: StreamSpec, *, now: datetime) -> ClaimMode | None:
     """What the next driver is for; None while nothing is to run.
 
     A bounded run that somebody has asked for comes before the live query, until it has finished or its time is over.
     """
-    state = observation.state
     open_one = state.maintenance
-    if open_one and open_one.until > observation.now:
+    if open_one and open_one.until > now:
         return None if open_one.run is None or has_finished(state) else open_one.run
     return ClaimMode.LIVE if spec.mode is Mode.LIVE else None
 

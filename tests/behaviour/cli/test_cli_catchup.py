@@ -91,7 +91,9 @@ def test_a_plan_that_nobody_would_carry_out_says_so(running: Terminal) -> None:
 
     out = catchup(running, "--dry-run").out
 
-    assert "WARNING  nobody has attended to it since 2026-03-01T12:00:00+00:00 (supervise): nothing starts the run" in out
+    assert (
+        "WARNING  nobody has attended to it since 2026-03-01T12:00:00+00:00 (supervise): nothing starts the run" in out
+    )
 
 
 def test_the_plan_in_json(running: Terminal) -> None:

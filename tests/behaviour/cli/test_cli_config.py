@@ -50,3 +50,27 @@ def test_a_file_that_is_no_yaml_is_an_answer_too(terminal: Terminal) -> None:
 
     assert answer.code == 2
     assert "streams.yaml" in answer.out
+
+
+def test_the_trigger_once_is_taken_with_a_notice_of_what_it_does(terminal: Terminal) -> None:
+    terminal.declare("orders", trigger={"once": True})
+
+    answer = terminal.run("config", "check")
+
+    assert answer.code == 0
+    ok, notice = answer.out.splitlines()
+    assert ok == "orders: ok"
+    assert notice.endswith(
+        "streams.orders.trigger: once is deprecated since Spark 3.4: it ignores rate limits, and where a batch is uncommitted"
+        " it runs only that one and ends; available_now reads all that there is, in batches"
+    )
+
+
+def test_the_notice_in_json(terminal: Terminal) -> None:
+    terminal.declare("orders", trigger={"once": True})
+
+    document = terminal.run("config", "check", "--json").document
+
+    (notice,) = document["notices"]
+    assert "streams.orders.trigger: once is deprecated since Spark 3.4" in notice
+    assert document["problems"] == []

@@ -368,7 +368,9 @@ def test_a_release_that_is_parked_again_is_no_success(terminal: Terminal) -> Non
 # A scheduled stream
 
 
-def test_a_scheduled_stream_between_two_runs_is_started_stopped_and_released_without_a_driver(terminal: Terminal) -> None:
+def test_a_scheduled_stream_between_two_runs_is_started_stopped_and_released_without_a_driver(
+    terminal: Terminal,
+) -> None:
     terminal.declare("orders", mode="scheduled", schedule={"cron": "@hourly"})
 
     stopped = terminal.run("stop", "orders", "--reason", "pause", "--yes")

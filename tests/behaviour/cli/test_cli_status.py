@@ -368,3 +368,35 @@ def test_no_streams_are_no_trouble(terminal: Terminal) -> None:
     answer = terminal.run("status")
 
     assert (answer.code, answer.out) == (0, "no streams are declared\n")
+
+
+# Scheduled streams
+
+
+def test_a_scheduled_stream_between_two_runs_needs_nobody(terminal: Terminal) -> None:
+    terminal.declare(ORDERS, mode="scheduled", schedule={"cron": "@hourly"})
+    terminal.run("catchup", ORDERS, "--reason", "x", "--yes", "--no-wait")
+    terminal.settle()
+    terminal.finish(committed=2)
+    terminal.settle()
+    terminal.clock.advance(timedelta(minutes=50))
+
+    answer = terminal.run("status", "--json")
+
+    (status,) = answer.document["streams"]
+    assert answer.code == 0
+    assert (status["phase"], status["needs_attention"], status["unattended"]) == ("idle", False, "")
+    assert status["reason"] == "between two runs (@hourly UTC)"
+    assert status["dag"] == "catchup__orders"
+
+
+def test_a_run_that_nobody_attends_to_is_missed(terminal: Terminal) -> None:
+    terminal.declare(ORDERS, mode="scheduled", schedule={"cron": "@hourly"})
+    terminal.run("catchup", ORDERS, "--reason", "x", "--yes", "--no-wait")
+    terminal.started()
+    terminal.clock.advance(timedelta(minutes=50))
+
+    (status,) = terminal.run("status", "--json").document["streams"]
+
+    assert status["needs_attention"] is True
+    assert status["unattended"] == "nobody has attended to it since 2026-03-01T12:00:00+00:00 (supervise)"

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from streamops.checkpoint import read_checkpoint
 from streamops.control.records import Claimed, ClaimMode, DriverEnded, KillBegun, MaintenanceEnded, Outcome
 from streamops.errors import ControlLogError
 from streamops.spec import Mode, TriggerKind
@@ -27,6 +28,10 @@ def claims(world):
 
 def outcomes(world):
     return [record.body.outcome for record in world.records if isinstance(record.body, DriverEnded)]
+
+
+def commits(world):
+    return read_checkpoint(world.storage, world.spec.checkpoint).last_commit + 1
 
 
 def ask_for_a_run(world, budget=HOUR):
@@ -219,6 +224,9 @@ def test_a_run_of_a_live_stream_has_its_own_resources(world):
 
 def test_a_run_that_finishes_the_batch_in_flight_goes_by_the_trigger_once(world):
     supervisor = a_live_stream(world)
+    while len(world.driver.batches) == commits(world):
+        world.run(seconds(5), supervisor)
+    world.kill(world.driver)
     world.person().begin_run(ClaimMode.CATCHUP, "stuck", until=world.clock.now() + HOUR, is_once=True)
 
     world.run(seconds(180), supervisor)
@@ -227,6 +235,19 @@ def test_a_run_that_finishes_the_batch_in_flight_goes_by_the_trigger_once(world)
         json.loads(record.body.spec)["trigger"]["kind"] for record in world.records if isinstance(record.body, Claimed)
     ]
     assert triggers == ["processing_time", "once", "processing_time"]
+
+
+def test_a_run_that_is_to_finish_a_batch_is_not_made_where_none_is_in_flight(world):
+    supervisor = a_live_stream(world)
+    while commits(world) < len(world.driver.batches):
+        world.driver.work()
+    world.person().begin_run(ClaimMode.CATCHUP, "stuck", until=world.clock.now() + HOUR, is_once=True)
+    world.kill(world.driver)
+
+    world.run(seconds(60), supervisor)
+
+    assert claims(world) == [ClaimMode.LIVE, ClaimMode.LIVE]
+    assert world.state.maintenance is None
 
 
 def test_the_live_query_comes_back_when_the_run_outlasts_its_time(world):

@@ -19,6 +19,7 @@ from support.delta_table import write_table
 from support.specs import SUPERVISOR, a_stream, seconds
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
+AFTERWARDS = datetime(2026, 3, 2, tzinfo=UTC)
 
 
 def put(root: Path, *names: str) -> None:
@@ -39,7 +40,7 @@ class ADesk:
     def __init__(self, root: Path, source: DeltaTableSource | FilesSource) -> None:
         self.spec = a_stream(source=source, checkpoint=f"file://{root}/checkpoint")
         self.desk = BackfillDesk(
-            self.spec, storage=LocalStorage(), clock=FakeClock(), author=SUPERVISOR, broker=None, others={}
+            self.spec, storage=LocalStorage(), clock=FakeClock(AFTERWARDS), author=SUPERVISOR, broker=None, others={}
         )
 
     def plan(self, begin: str, end: str = "", *, chunk: int = 100) -> PlannedBackfill:

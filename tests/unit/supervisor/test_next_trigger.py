@@ -1,4 +1,4 @@
-"""With which trigger the next driver runs: its claim says, else the run that was asked for, else the declaration."""
+"""With which trigger the next driver runs: the run that was asked for says, else the declaration."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -26,7 +26,8 @@ RUNS_ONCE = a_scheduled_stream(trigger=Trigger(kind=ONCE))
         pytest.param(a_stream(), [CATCH_UP], 0, AVAILABLE_NOW, id="a run was asked for"),
         pytest.param(a_stream(), [CATCH_UP], 2, OWN, id="its time is over"),
         pytest.param(a_stream(), [A_PERSON_S], 0, OWN, id="nothing runs meanwhile"),
-        pytest.param(a_stream(), [CATCH_UP, ITS_CLAIM], 2, AVAILABLE_NOW, id="a claim waits for its driver"),
+        pytest.param(a_stream(), [CATCH_UP, ITS_CLAIM], 0, AVAILABLE_NOW, id="a claim waits for its driver"),
+        pytest.param(a_stream(), [CATCH_UP, ITS_CLAIM], 2, OWN, id="a claim whose run is over is not submitted"),
         pytest.param(
             a_stream(), [CATCH_UP, ITS_CLAIM, a_submit()], 2, OWN, id="its driver is there: the next is another"
         ),

@@ -112,8 +112,8 @@ class BoundedChaos:
             self._sandbox.start_supervisor()
             self._streams[0].wait_committed(0, what="a batch of the live query", limit=LIMIT)
             with DoubleWriterWatch(*(stream.timeline.control for stream in self._streams)) as watch:
-                for _ in range(cycles):
-                    result.rounds += self._round(chance)
+                for blow in drawn(chance, cycles):
+                    result.rounds += self._round(blow, chance.uniform(0.0, LATEST_BLOW))
                     result.double_writers, result.looks = len(watch.pairs), watch.samples
                     save()
                 result.accounts = self._accounts()
@@ -136,8 +136,7 @@ class BoundedChaos:
     def _stream(self, name: str) -> SandboxedStream:
         return SandboxedStream(self._sandbox, narrator=SilentNarrator(), actor=FOLDER, name=name)
 
-    def _round(self, chance: random.Random) -> list[BoundedRound]:
-        blow, after = chance.choice(list(Blow)), chance.uniform(0.0, LATEST_BLOW)
+    def _round(self, blow: Blow, after: float) -> list[BoundedRound]:
         asked = [self._begin(stream) for stream in self._streams]
         time.sleep(after)
         hits = self._strike(blow)
@@ -240,6 +239,15 @@ class BoundedChaos:
             )
             for stream, ledger in zip(self._streams, ledgers, strict=True)
         ]
+
+
+def drawn(chance: random.Random, cycles: int) -> list[Blow]:
+    """So many blows by chance, each kind as often as any other, give or take one."""
+    kinds = list(Blow)
+    blows: list[Blow] = []
+    while len(blows) < cycles:
+        blows += chance.sample(kinds, len(kinds))
+    return blows[:cycles]
 
 
 def _kill_driver(stream: SandboxedStream) -> bool:

@@ -18,7 +18,7 @@ from streamops.backfill import (
 )
 from streamops.clock import Clock
 from streamops.control.backfill_plan import BackfillPlan, Counted
-from streamops.control.layout import control_folder
+from streamops.control.layout import backfills_folder, control_folder
 from streamops.control.records import Author
 from streamops.errors import BackfillError
 from streamops.kafka.broker import Broker
@@ -66,12 +66,17 @@ class PlannedBackfill:
         return self.plan
 
 
-def sinks_of(specs: Iterable[StreamSpec]) -> dict[str, str]:
-    """What declared streams write, each address with who writes it."""
+def places_of(specs: Iterable[StreamSpec]) -> dict[str, str]:
+    """What belongs to declared streams and must not be written by a backfill, each address with whose it is."""
     found = {}
     for spec in specs:
         found[spec.sink.table] = f"the table of {spec.name}"
         found[spec.sink.dead_letters] = f"the dead letters of {spec.name}"
+        found[spec.checkpoint] = f"the checkpoint of {spec.name}"
+        found[control_folder(spec.checkpoint)] = f"the control folder of {spec.name}"
+        found[backfills_folder(spec.checkpoint)] = f"the backfills of {spec.name}"
+        if isinstance(spec.source, DeltaTableSource):
+            found[spec.source.table] = f"the source of {spec.name}"
     return found
 
 
@@ -100,7 +105,7 @@ class BackfillDesk:
         broker: Broker | None,
         others: Mapping[str, str],
     ) -> None:
-        """`others`: addresses that declared streams write, each with who writes it. A stream without topics needs no broker."""
+        """`others`: addresses that belong to declared streams, each with whose it is. A stream without topics needs no broker."""
         self.spec = spec
         self._storage = storage
         self._clock = clock
@@ -112,8 +117,7 @@ class BackfillDesk:
         """What would be read, in which steps, and where it would go. StorageError where the stream can't be read."""
         sink = self._sink(asked, backfill)
         found = self._ranges.steps(asked.range, chunk=asked.chunk, accepts_expired=asked.accepts_expired)
-        state = self._refused_for_state(asked)
-        refusals = [state] if state else []
+        refusals = [why for why in (self._refused_for_state(asked), self._refused_for_time(asked)) if why]
         if isinstance(sink, SinkRefused):
             refusals.append(f"{sink.reason}: {sink.way_out}")
         if isinstance(found, RangeRefused):
@@ -138,6 +142,10 @@ class BackfillDesk:
             is_approximate=asked.is_approximate,
             notes=(*found.notes, *sink.notes),
         )
+        try:
+            backfill_spec(self.spec, plan)
+        except ValueError as error:
+            return PlannedBackfill(plan=None, refusals=(f"id {backfill} makes no stream: {error}",))
         history = last_progress(self._storage, control_folder(self.spec.checkpoint))
         is_counted = plan.counted_in in (Counted.OFFSETS, Counted.RECORDS)
         estimate = (
@@ -178,6 +186,13 @@ class BackfillDesk:
         return choose_sink(
             own, backfill=backfill, table=asked.table, dead_letters=asked.dead_letters, others=self._others
         )
+
+    def _refused_for_time(self, asked: AskedBackfill) -> str:
+        """Why a range that has not ended yet is not read: what comes later would be left out without a word."""
+        end = asked.range.end_lookup
+        if end is None or end <= self._clock.now():
+            return ""
+        return f"the range ends at {end.isoformat(timespec='seconds')}, which is to come: ask for one that has ended"
 
     def _refused_for_state(self, asked: AskedBackfill) -> str:
         """Why a job with state is not run on a range; the driver looks once more, at the job itself."""

@@ -1,5 +1,6 @@
 """The plans of one stream's backfills, as they lie beside its checkpoint."""
 
+import hashlib
 import re
 from datetime import datetime
 
@@ -42,5 +43,10 @@ def id_at(moment: datetime) -> str:
 
 
 def id_from(text: str) -> str:
-    """An id from a name that others gave, the same for the same name: for whoever asks again after a crash."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[-64:].lstrip("-")
+    """An id from a name that others gave, the same for the same name and no other: for whoever asks again after a crash."""
+    told = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_TOLD].strip("-")
+    return f"{told}-{hashlib.sha256(text.encode()).hexdigest()[:8]}".lstrip("-")
+
+
+_TOLD = 31
+"""Letters of the name that an id repeats: the name of the derived stream has an end, too."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from streamops.control.state import Desire
 from streamops.supervisor.reconcile.facts import StreamFacts, StreamTask
 from streamops.supervisor.reconcile.finding import Finding, FindingKind, Remedy, Severity, finding_of
 
@@ -25,9 +26,10 @@ def supervision(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[
 
 
 def _never_begun(facts: StreamFacts) -> Iterator[Finding]:
-    """A scheduled stream whose DAG begins no runs; while one is under way, it is missed like any other."""
+    """A scheduled stream whose DAG begins no runs, though nobody stopped it; during a run it is missed like any other."""
     task = facts.task
-    if not facts.is_scheduled or facts.is_meant_to_run or task is None or (task.is_present and not task.is_paused):
+    is_resting = facts.is_scheduled and not facts.is_meant_to_run and facts.state.desire is Desire.RUNNING
+    if not is_resting or task is None or (task.is_present and not task.is_paused):
         return
     yield finding_of(
         facts,

@@ -34,6 +34,9 @@ START = timedelta(seconds=15)
 """What a driver takes from its submit to its first batch, about: Spark's own start, and its first plan."""
 
 
+LONGEST_BUDGET = timedelta(days=365)
+"""A run that may take longer is meant to have no end, and no moment can say that."""
+
 _STANDS_STILL = frozenset({Action.STOPPED, Action.PARK, Action.PARKED, Action.BLOCKED})
 
 
@@ -77,7 +80,7 @@ class RunDesk:
         self, reason: str, *, budget: timedelta, estimate: timedelta | None = None, is_once: bool = False
     ) -> Record:
         """Ask for a run whatever waits. ControlLogError where the stream stands still, or another run is under way."""
-        until = self._clock.now() + budget
+        until = self._clock.now() + min(budget, LONGEST_BUDGET)
         return self._desk.requests.begin_run(
             self.spec.bounded_run, reason, until=until, estimated=estimate, is_once=is_once
         )
@@ -116,13 +119,14 @@ class RunDesk:
         sight = self._desk.sight()
         facts, state = sight.checkpoint, sight.look.observation.state
         news = news_of(sight.checkpoints, sight.coverages)
-        if not facts.has_pending_batch:
+        if not facts.has_pending_batch or sight.look.observation.epochs:
+            living = "a driver lives and is at work on it" if facts.has_pending_batch else "no batch is in flight"
             plan = ActPlan(
                 act=Act.CATCHUP,
                 stream=self.spec.name,
                 reason=reason,
                 records=(),
-                effects=(f"no batch is in flight: the newest one, {facts.last_commit}, is committed",),
+                effects=(f"{living}: the newest committed one is {facts.last_commit}",),
             )
         else:
             plan = ActPlan(
@@ -132,7 +136,6 @@ class RunDesk:
                 records=((Released.kind,) if state.parked else ()) + (MaintenanceBegun.kind,),
                 effects=(
                     *((f"it is released: {budget_of_release(state)}",) if state.parked else ()),
-                    *(stop_effect(one, self.spec, force=False) for one in sight.look.observation.epochs),
                     f"a driver finishes batch {facts.last_offset} by the trigger once, which reads nothing else, and ends",
                     "then the stream goes on as it is declared",
                 ),
