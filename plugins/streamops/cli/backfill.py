@@ -9,8 +9,10 @@ from streamops.backfill import AskedRange
 from streamops.cli.acting import ask_whether
 from streamops.cli.backfill_options import (
     AcceptExpired,
+    AcceptUnsafe,
     Approximate,
     Chunk,
+    ConfirmDead,
     DeadLetters,
     End,
     From,
@@ -48,6 +50,8 @@ def backfill(
     accept_expired: AcceptExpired = False,
     approximate: Approximate = False,
     resume: Resume = "",
+    confirm_dead: ConfirmDead = None,
+    accept_unsafe: AcceptUnsafe = False,
     stop: End = "",
     listed: Listed = False,
     wait: bool = typer.Option(True, "--wait/--no-wait", help="Watch it to its end; its driver needs nobody for that."),
@@ -57,24 +61,24 @@ def backfill(
 ) -> None:
     """Read a range of a stream's source once more, through the stream's own job.
 
-    Both ends are exact to the record. It runs on a checkpoint of its own beside the live query, in steps, and goes on after a
-    kill where it stood. What it does is told first: what is read of each partition, what of it is deleted already, what the
-    table does with rows that it has. To the stream's own table only if that knows rows by their key; else name another one.
+    Both ends are exact. It runs on a checkpoint of its own beside the live query, in steps, and goes on after a kill where it
+    stood. What it does is told first. To the stream's own table only if that knows rows by their key; else name another one.
 
     Exit code 1: refused, or not done and not going on by itself.
     """
     session = session_of(context)
-    spec = session.spec(stream)
-    desk = session.backfill_desk(spec)
+    desk = session.backfill_desk(session.spec(stream))
     if listed:
         output(as_json=as_json).backfills(stream, [_standing(session, desk, name) for name in desk.known()])
         return
     if stop:
-        plan = desk.read(stop)
-        watch = BackfillWatch(session, desk, plan)
-        watch.stop(_said(reason))
+        BackfillWatch(session, desk, desk.read(stop)).stop(_said(reason))
         answer = _standing(session, desk, stop)
     elif resume:
+        if confirm_dead or accept_unsafe:
+            BackfillWatch(session, desk, desk.read(resume)).vouch(
+                _said(reason), dead=confirm_dead, accepts_unsafe=accept_unsafe
+            )
         answer = _gone_on(session, desk, resume, reason=reason, wait=wait)
     else:
         asked = AskedBackfill(

@@ -59,6 +59,24 @@ Approximate = Annotated[
 Resume = Annotated[
     str, typer.Option("--resume", metavar="ID", help="Go on with a backfill, or watch it.", show_default=False)
 ]
+ConfirmDead = Annotated[
+    int | None,
+    typer.Option(
+        "--confirm-dead",
+        metavar="EPOCH",
+        min=1,
+        help="With --resume: vouch for the end of this epoch's driver, where no machine can tell. Make sure of it first.",
+        show_default=False,
+    ),
+]
+AcceptUnsafe = Annotated[
+    bool,
+    typer.Option(
+        "--accept-unsafe",
+        help="With --resume: let the next start go ahead although it may lose or repeat data.",
+        show_default=False,
+    ),
+]
 End = Annotated[
     str, typer.Option("--stop", metavar="ID", help="Stop a backfill between two steps.", show_default=False)
 ]

@@ -48,11 +48,9 @@ def catchup(
 ) -> None:
     """Let a stream read all that its source holds now, by availableNow, and end.
 
-    A live query finishes its batch and yields; the run has the resources that the stream's `catchup` section says; then the
-    live query is started again. Each step is on record, and any supervisor goes on with it: ending this command ends only the
-    watching. `streamops release` lets a run go on that was parked. Nothing is done where nothing waits.
-
-    Exit code 1: the run has not read all that there was.
+    A live query finishes its batch and yields, the run has the resources of the stream's `catchup` section, then the live query
+    is started again. Any supervisor goes on with it: ending this command ends only the watching. Nothing is done where nothing
+    waits. Exit code 1: the run has not read all that there was.
     """
     session = session_of(context)
     runs = session.run_desk(session.spec(stream))

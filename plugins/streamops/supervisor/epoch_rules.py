@@ -124,15 +124,19 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
         # Submitted without a record: the next claim comes first, then the end of that driver, and the checkpoint that it
         # leaves is judged before the next submit.
         return _supersede(facts, observation, spec, why="submitted without a record")
-    # Left behind, and nothing of a driver was ever seen: a start like any other.
+    return _left_behind(facts, observation, spec)
+
+
+def _left_behind(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision:
+    """Nothing of a driver was ever seen: a start like any other. Where nothing is to run, nobody would ever end the claim.
+
+    Its submit may be on its way still: only behind a newer claim can its end be recorded. It has not used up what it carries.
+    """
     start = decide_start(observation, spec)
-    if start.action is Action.IDLE:
-        # Nobody would ever end it. Its submit may be on its way still: only behind a newer claim can its end be recorded.
-        why = "never submitted, and nothing is to run by now"
-        superseding = _supersede(facts, observation, spec, why=why)
-        # It has not used up what it carries.
-        return replace(superseding, accepts_unsafe=superseding.accepts_unsafe or observation.state.carried_acceptance)
-    return start
+    if start.action is not Action.IDLE:
+        return start
+    superseding = _supersede(facts, observation, spec, why="never submitted, and nothing is to run by now")
+    return replace(superseding, accepts_unsafe=superseding.accepts_unsafe or observation.state.carried_acceptance)
 
 
 def _supersede(facts: EpochFacts, observation: Observation, spec: StreamSpec, *, why: str) -> Decision:

@@ -10,7 +10,9 @@ from streamops.control.drivers import ExitRecord
 from streamops.control.layout import EXIT, backfills_folder, control_folder, driver_folder
 from streamops.control.records import Claimed, ClaimMode, DriverEnded, Outcome
 from streamops.control.snapshot import load_state
+from streamops.launch import DriverState
 from streamops.storage import join
+from streamops.storage.address import local_path
 from streamops.supervisor.backfills.derived import backfill_spec
 from streamops.supervisor.backfills.shelf import backfill_ids, read_plan
 from support.checkpoints import commit, metadata, offsets
@@ -272,3 +274,49 @@ def test_without_a_terminal_it_is_not_begun_unasked(orders, elsewhere):
     assert answer.code == 2
     assert "there is no terminal to ask at; add --yes, or --dry-run to look" in answer.err
     assert orders.storage.list(backfills_folder(orders.spec().checkpoint)) == ()
+
+
+def test_a_person_may_vouch_for_the_end_of_a_backfill_s_driver(orders, elsewhere):
+    driver = Driver(orders)
+    orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--yes", "--no-wait")
+    orders.launcher.drivers[0].state = DriverState.UNKNOWN
+    orders.clock.on_sleep = lambda: None
+
+    orders.run(
+        "backfill", "orders", "--resume", driver.name, "--confirm-dead", "1", "--no-wait", "--reason", "host is gone"
+    )
+
+    ends = [record.body.outcome for record in driver.records() if isinstance(record.body, DriverEnded)]
+    assert ends == [Outcome.CONFIRMED_DEAD]
+    assert len(orders.launcher.drivers) == 2
+
+
+def test_nobody_can_vouch_for_the_end_of_a_driver_that_is_seen_alive(orders, elsewhere):
+    driver = Driver(orders)
+    orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--yes", "--no-wait")
+    orders.clock.on_sleep = lambda: None
+
+    answer = orders.run(
+        "backfill", "orders", "--resume", driver.name, "--confirm-dead", "1", "--reason", "host is gone"
+    )
+
+    assert answer.code == 1
+    assert "epoch 1 is not dead" in answer.err
+
+
+def test_a_range_that_has_not_ended_is_refused(orders, elsewhere):
+    end = (START + timedelta(hours=1)).isoformat()
+
+    answer = orders.run("backfill", "orders", "--from", START.isoformat(), "--to", end, *elsewhere, *WHY, "--dry-run")
+
+    assert answer.code == 1
+    assert "the range ends at 2026-03-01T13:00:00+00:00, which is to come" in answer.err
+
+
+def test_a_table_that_is_a_checkpoint_is_refused(orders):
+    checkpoint = local_path(orders.spec().checkpoint)
+
+    answer = orders.run("backfill", "orders", *RANGE, "--table", str(checkpoint), *WHY, "--dry-run")
+
+    assert answer.code == 1
+    assert "the checkpoint of orders" in answer.err

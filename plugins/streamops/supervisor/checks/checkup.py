@@ -90,9 +90,8 @@ def check(
 ) -> Checkup:
     """Judge a checkpoint for a start with a version of Spark. Raises StorageError where it can't be asked.
 
-    `confs`: settings of the next run. `watch`: what is known over time; the times of its batches are read here.
-    `source_input`: the folder that a file source reads; judged with a `watch` only, for its files have an age. `sink`: where
-    the query writes to; proven to know batches it is idempotent, unless somebody has said. `source_table`: read by the query.
+    `confs`: of the next run. `watch`: what is known over time; the times of its batches are read here. `source_input`: judged
+    with a `watch` only, for its files have an age. `sink`: proven to know batches it is idempotent, unless somebody has said.
     """
     snapshot, view = look_at_both(storage, address, sink) if sink else (inspect_checkpoint(storage, address), None)
     if is_sink_idempotent is None and view and recognises_batches(view.latest):
