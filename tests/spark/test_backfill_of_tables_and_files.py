@@ -33,8 +33,10 @@ from support.backfill_drivers import BackfillBench, pid_of
 from support.clock import FakeClock
 from support.specs import SUPERVISOR, seconds
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
+# No Python UDF here: over a Delta table one hung for half an hour, worker and ColumnarArrowEvalPython waiting for each other
+# (Spark 4.2.0 on two busy cores; why is not known).
 BOTH = """
 def define(spark, stream):
     rows = stream.{read}(spark).select("n")
@@ -154,7 +156,7 @@ def test_a_range_of_files_is_read_exactly_over_many_steps(tmp_path, bench):
     one = bench(a_folder(tmp_path), "from_files")
     plan = planned(one, "2026-03-01T12:01+00:00", "2026-03-01T12:14+00:00", chunk=1)
 
-    kill_in_a_step(one, 4)
+    kill_in_a_step(one, 6)
     put(tmp_path / "in", "late.json", 500, minute=5)
     trace = one.run(epoch=2)
 
