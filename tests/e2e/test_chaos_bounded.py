@@ -23,14 +23,14 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 def test_runs_and_live_query_take_turns_and_lose_and_repeat_nothing(
     run: Callable[..., subprocess.CompletedProcess[str]], sandbox_root: Path
 ) -> None:
-    chaos = run("streamops.sandbox.chaos", "catchup", "--cycles", "3", "--seed", "9")
+    chaos = run("streamops.sandbox.chaos", "catchup", "--cycles", "2", "--seed", "4")
 
     assert chaos.returncode == 0, chaos.stdout
     (found,) = json.loads((sandbox_root / "chaos.json").read_text())["bounded"]
     assert [(one["stream"], one["outcome"]) for one in found["rounds"]] == [
         ("orders_to_delta", "finished"),
         ("orders_by_the_hour", "finished"),
-    ] * 3
+    ] * 2
     assert found["double_writers"] == 0
     assert [(one["lost"], one["duplicated"]) for one in found["accounts"]] == [(0, 0), (0, 0)]
     assert all(one["delivered"] == one["sent"] > 0 for one in found["accounts"])
