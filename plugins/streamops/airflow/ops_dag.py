@@ -10,6 +10,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from streamops.airflow.act_desk import build_desk
 from streamops.airflow.act_trigger import ActTrigger
+from streamops.airflow.forms import reason_param, stream_param
 from streamops.errors import ControlLogError, SettingsError
 from streamops.settings import Settings
 from streamops.supervisor.act_plan import Act, ActPlan
@@ -51,11 +52,8 @@ def ops_dag(settings: Settings) -> DAG:
 
 
 def _form(settings: Settings) -> dict[str, Param]:
-    streams = [spec.name for spec in settings.streams]
-    # A JSON schema knows no empty enum: without streams any name is taken, and the plan refuses it.
-    choice: dict[str, Any] = {"enum": streams} if streams else {"minLength": 1}
     return {
-        "stream": Param(type="string", title="Stream", **choice),
+        "stream": stream_param(settings),
         "act": Param(
             type="string",
             title="Act",
@@ -63,9 +61,7 @@ def _form(settings: Settings) -> dict[str, Param]:
             description="restart: replace the driver, with the present settings and job file. stop: no restart until start."
             " release: let a parked stream run again.",
         ),
-        "reason": Param(
-            type="string", title="Reason", minLength=1, description="Why, for the record: others will read it."
-        ),
+        "reason": reason_param(),
         "force": Param(
             False,
             type="boolean",

@@ -6,6 +6,7 @@ from typing import Any
 from airflow.sdk import DAG, Asset, CronTriggerTimetable, Param
 
 from streamops.airflow.backfill_operators import BackfillOperator, PlanBackfillOperator
+from streamops.airflow.forms import reason_param, stream_param
 from streamops.airflow.run_operator import RunOperator
 from streamops.airflow.start_date import START
 from streamops.settings import Settings
@@ -62,9 +63,6 @@ def scheduled_dag(spec: StreamSpec, settings: Settings) -> DAG:
 
 def catchup_dag(settings: Settings) -> DAG:
     """The form for a run now."""
-    streams = [spec.name for spec in settings.streams]
-    # A JSON schema knows no empty enum: without streams any name is taken, and the task refuses it.
-    choice: dict[str, Any] = {"enum": streams} if streams else {"minLength": 1}
     with DAG(
         dag_id=CATCHUP_DAG,
         description="Let a stream read all that its source holds now",
@@ -73,8 +71,8 @@ def catchup_dag(settings: Settings) -> DAG:
         is_paused_upon_creation=False,
         default_args=RETRY,
         params={
-            "stream": Param(type="string", title="Stream", **choice),
-            "reason": Param(type="string", title="Reason", minLength=1, description="Why, for the record."),
+            "stream": stream_param(settings),
+            "reason": reason_param(),
             "budget_hours": Param(
                 None,
                 type=["null", "number"],
@@ -98,8 +96,6 @@ def catchup_dag(settings: Settings) -> DAG:
 
 def backfill_dag(settings: Settings) -> DAG:
     """The form for a range of a stream's source once more."""
-    streams = [spec.name for spec in settings.streams]
-    choice: dict[str, Any] = {"enum": streams} if streams else {"minLength": 1}
     text: dict[str, Any] = {"type": ["null", "string"]}
     with DAG(
         dag_id=BACKFILL_DAG,
@@ -109,10 +105,10 @@ def backfill_dag(settings: Settings) -> DAG:
         is_paused_upon_creation=False,
         default_args=RETRY,
         params={
-            "stream": Param(type="string", title="Stream", **choice),
+            "stream": stream_param(settings),
             "from": Param(type="string", title="From", minLength=1, description=f"The first record: {EXPECTED}."),
             "to": Param(type="string", title="To", minLength=1, description="Behind the last record, as From."),
-            "reason": Param(type="string", title="Reason", minLength=1, description="Why, for the record."),
+            "reason": reason_param(),
             "table": Param(
                 None, title="Table", description="Empty: the stream's own, if it knows rows by their key.", **text
             ),

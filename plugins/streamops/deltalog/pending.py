@@ -1,12 +1,12 @@
 """The commits of a Delta table from one version on, as a streaming source is going to read them."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import unquote
 
+from streamops.deltalog.actions import actions_in
 from streamops.deltalog.log_size import DELTA_LOG, commits_from
 from streamops.errors import DeltaLogError, StorageError
 from streamops.storage import ReadableStorage, join
@@ -108,14 +108,8 @@ def _removed(storage: ReadableStorage, table: str, commits: Sequence[tuple[int, 
 
 
 def _actions(storage: ReadableStorage, table: str, name: str) -> Iterator[dict[str, object]]:
-    content = storage.read(join(table, DELTA_LOG, name), limit=MAX_BYTES)
-    try:
-        for line in content.splitlines():
-            action = json.loads(line) if line.strip() else None
-            if isinstance(action, dict):
-                yield action
-    except (ValueError, RecursionError) as error:
-        raise DeltaLogError(f"{join(table, DELTA_LOG, name)} can't be read: it is no JSON") from error
+    address = join(table, DELTA_LOG, name)
+    return actions_in(storage.read(address, limit=MAX_BYTES), address)
 
 
 def _looked_for(storage: ReadableStorage, table: str, files: Sequence[RemovedFile]) -> tuple[RemovedFile, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from streamops.deltalog.actions import actions_in
 from streamops.deltalog.log_size import DELTA_LOG, commits_from
 from streamops.errors import DeltaLogError
 from streamops.storage import ReadableStorage, join
@@ -69,7 +70,7 @@ def _content(storage: ReadableStorage, table: str, version: int) -> VersionConte
     address = join(table, DELTA_LOG, f"{version:020d}.json")
     files, records, removes, has_own_time = 0, 0, False, False
     is_counted = True
-    for action in _actions(storage.read(address, limit=MAX_COMMIT_BYTES), address):
+    for action in actions_in(storage.read(address, limit=MAX_COMMIT_BYTES), address):
         add, remove, info = (action.get(name) for name in ("add", "remove", "commitInfo"))
         if isinstance(add, dict) and add.get("dataChange") is not False:
             files += 1
@@ -85,16 +86,6 @@ def _content(storage: ReadableStorage, table: str, version: int) -> VersionConte
         removes_rows=removes,
         has_own_time=has_own_time,
     )
-
-
-def _actions(content: bytes, address: str) -> Iterator[dict[str, object]]:
-    try:
-        for line in content.splitlines():
-            action = json.loads(line) if line.strip() else None
-            if isinstance(action, dict):
-                yield action
-    except (ValueError, RecursionError) as error:
-        raise DeltaLogError(f"{address} can't be read: it is no JSON") from error
 
 
 def _rows(stats: object) -> int | None:

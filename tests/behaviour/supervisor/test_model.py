@@ -13,9 +13,8 @@ from support.model_stage import FLEETS, Fleet
 
 SHARE = len(FLEETS)
 
-pytestmark = pytest.mark.timeout(
-    0
-)  # Ten thousand schedules take a quarter of an hour; a task that hangs ends by itself.
+# Ten thousand schedules take a quarter of an hour; a task that hangs ends by itself.
+pytestmark = pytest.mark.timeout(0)
 
 
 @pytest.mark.parametrize("fleet", FLEETS, ids=lambda fleet: fleet.name)

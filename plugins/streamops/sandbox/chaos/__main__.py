@@ -5,7 +5,6 @@ All figures go into `.sandbox/chaos.json`, those of several runs added up; the t
 
 import argparse
 import json
-import random
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -20,6 +19,7 @@ from streamops.sandbox.chaos.book import Book, totals
 from streamops.sandbox.chaos.bounded import bounded_now, run_bounded
 from streamops.sandbox.chaos.campaign import Campaign, Plan
 from streamops.sandbox.chaos.fleet import Fleet
+from streamops.sandbox.chaos.kept import drawn_seed
 from streamops.sandbox.chaos.scheduled import begun_now, run_scheduled
 from streamops.sandbox.chaos.table import print_accounts, print_airflow, print_rounds, print_stock
 from streamops.sandbox.chaos.victims import Victim, victims_of
@@ -106,10 +106,9 @@ def _plan(arguments: argparse.Namespace, root: Path) -> Plan:
     mountless = mounts.why_no_mounts(root / "mount-probe")
     victims = victims_of(with_airflow=arguments.airflow, with_mounts=not mountless)
     chosen = [Victim(word) for word in arguments.victims.split(",") if word]
-    seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(10**6)
     return Plan(
         cycles=arguments.cycles,
-        seed=seed,
+        seed=drawn_seed(arguments.seed),
         streams=arguments.streams,
         with_airflow=arguments.airflow,
         victims=tuple(victim for victim in victims if not chosen or victim in chosen),

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -20,9 +20,10 @@ from rich.console import Console
 
 from streamops.control.log import LogReader
 from streamops.control.records import MaintenanceBegun, Record
-from streamops.errors import SandboxError, StreamOpsError
+from streamops.errors import SandboxError
 from streamops.sandbox.chaos.book import Account, Book
 from streamops.sandbox.chaos.fleet import PATIENT
+from streamops.sandbox.chaos.kept import drawn_seed, run_kept
 from streamops.sandbox.demo_runs import SCHEDULED
 from streamops.sandbox.drivers import DoubleWriterWatch, kill, kill_drivers_below, live_drivers
 from streamops.sandbox.layout import SandboxLayout
@@ -256,22 +257,10 @@ def _kill_driver(stream: SandboxedStream) -> bool:
 
 def run_bounded(result: BoundedResult, project: Path, book: Book, console: Console, *, cycles: int) -> None:
     """The experiment from begin to end, kept in the book as it goes."""
-    begun = time.monotonic()
-
-    def save() -> None:
-        result.seconds = round(time.monotonic() - begun, 1)
-        book.save_entry(SECTION, asdict(result))
-
-    try:
-        BoundedChaos(project, console).go(result, cycles=cycles, save=save)
-        result.error = ""
-    except StreamOpsError as error:
-        console.print(f"chaos failed: {error}", highlight=False, markup=False)
-        result.error = str(error)
-    save()
+    chaos = BoundedChaos(project, console)
+    run_kept(SECTION, result, lambda save: chaos.go(result, cycles=cycles, save=save), book=book, console=console)
 
 
 def bounded_now(seed: int | None) -> BoundedResult:
     """A result that begins now."""
-    chosen = seed if seed is not None else random.SystemRandom().randrange(10**6)
-    return BoundedResult(started_at=now().isoformat(timespec="seconds"), seed=chosen)
+    return BoundedResult(started_at=now().isoformat(timespec="seconds"), seed=drawn_seed(seed))

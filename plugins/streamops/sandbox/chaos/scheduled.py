@@ -8,17 +8,17 @@ import os
 import random
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
 from rich.console import Console
 
-from streamops.errors import StreamOpsError
 from streamops.sandbox.airflow import Component
 from streamops.sandbox.chaos.book import Account, Book
 from streamops.sandbox.chaos.fleet import PATIENT
+from streamops.sandbox.chaos.kept import drawn_seed, run_kept
 from streamops.sandbox.demo_runs import LIMIT, SCHEDULED, RunsOfAirflow
 from streamops.sandbox.drivers import DoubleWriterWatch, kill, kill_drivers_below, live_drivers, process_titled
 from streamops.sandbox.layout import SandboxLayout
@@ -172,22 +172,10 @@ class ScheduledChaos:
 
 def run_scheduled(result: ScheduledResult, project: Path, book: Book, console: Console, *, cycles: int) -> None:
     """The experiment from begin to end, kept in the book as it goes."""
-    begun = time.monotonic()
-
-    def save() -> None:
-        result.seconds = round(time.monotonic() - begun, 1)
-        book.save_entry(SECTION, asdict(result))
-
-    try:
-        ScheduledChaos(project, console).go(result, cycles=cycles, save=save)
-        result.error = ""
-    except StreamOpsError as error:
-        console.print(f"chaos failed: {error}", highlight=False, markup=False)
-        result.error = str(error)
-    save()
+    chaos = ScheduledChaos(project, console)
+    run_kept(SECTION, result, lambda save: chaos.go(result, cycles=cycles, save=save), book=book, console=console)
 
 
 def begun_now(seed: int | None) -> ScheduledResult:
     """A result that begins now."""
-    chosen = seed if seed is not None else random.SystemRandom().randrange(10**6)
-    return ScheduledResult(started_at=now().isoformat(timespec="seconds"), seed=chosen)
+    return ScheduledResult(started_at=now().isoformat(timespec="seconds"), seed=drawn_seed(seed))
