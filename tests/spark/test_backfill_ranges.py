@@ -28,7 +28,7 @@ from support.waiting import eventually
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
-COUNT = int(os.environ.get("BACKFILLS", "2"))
+COUNT = int(os.environ.get("BACKFILLS", "1"))
 KILLS = int(os.environ.get("KILLS", "1"))
 SEED = int(os.environ.get("SEED", "20260301"))
 TOPIC = "million"
