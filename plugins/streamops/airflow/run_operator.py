@@ -15,11 +15,10 @@ from streamops.control.state import Desire
 from streamops.errors import ControlLogError, SettingsError, StreamOpsError
 from streamops.spec import Mode
 from streamops.supervisor import Action, Decision
+from streamops.supervisor.decision import NEEDS_A_PERSON
 from streamops.supervisor.observe import Observation
 from streamops.supervisor.runs.report import RunOutcome, RunReport
 from streamops.supervisor.runs.run_desk import RunDesk
-
-_STANDS_STILL = frozenset({Action.STOPPED, Action.PARKED, Action.BLOCKED})
 
 
 class RunOperator(BaseOperator):
@@ -112,7 +111,7 @@ class RunOperator(BaseOperator):
             look = runs.look()
         if why := _why_skipped(look.observation, runs.spec.mode):
             raise AirflowSkipException(f"stream {self.stream}: {why}")
-        if look.decision.action in _STANDS_STILL:
+        if look.decision.action in NEEDS_A_PERSON:
             raise AirflowFailException(_standstill(self.stream, look.decision, self.release_by))
         try:
             planned = runs.plan(reason=f"{self.reason} {mark}", budget=self._budget())
@@ -140,7 +139,7 @@ class RunOperator(BaseOperator):
         self.log.info("stream=%s run=%d %s: %s", self.stream, number, decision.action, decision.reason)
         if report.is_over:
             return self._result(report)
-        if decision.action in _STANDS_STILL:
+        if decision.action in NEEDS_A_PERSON:
             told = (_standstill(self.stream, decision, self.release_by), *self.missing(context))
             raise AirflowFailException("\n".join(told))
         self._sleep(context, number)

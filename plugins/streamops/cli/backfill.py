@@ -76,9 +76,8 @@ def backfill(
         answer = _standing(session, desk, stop)
     elif resume:
         if confirm_dead or accept_unsafe:
-            BackfillWatch(session, desk, desk.read(resume)).vouch(
-                _said(reason), dead=confirm_dead, accepts_unsafe=accept_unsafe
-            )
+            watch = BackfillWatch(session, desk, desk.read(resume))
+            watch.vouch(_said(reason), dead=confirm_dead, accepts_unsafe=accept_unsafe)
         answer = _gone_on(session, desk, resume, reason=reason, wait=wait)
     else:
         asked = AskedBackfill(

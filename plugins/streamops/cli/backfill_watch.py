@@ -21,10 +21,10 @@ from streamops.supervisor.act_plans import refuse_if_seen_alive
 from streamops.supervisor.backfills.backfill_desk import BackfillDesk
 from streamops.supervisor.backfills.budget import BUDGET
 from streamops.supervisor.backfills.derived import backfill_spec
+from streamops.supervisor.decision import NEEDS_A_PERSON
 from streamops.supervisor.runs.run_desk import RunDesk
 
 POLL = timedelta(seconds=2)
-_STANDS_STILL = frozenset({Action.STOPPED, Action.PARKED, Action.BLOCKED})
 
 
 class BackfillWatch:
@@ -97,7 +97,7 @@ class BackfillWatch:
                 decision = supervisor.settle()
                 done = self._desk.progress(self._plan)
                 tell(done.records_done, "all steps are done" if done.is_done else decision.reason)
-                answer = self.answer(decision.reason if decision.action in _STANDS_STILL else "")
+                answer = self.answer(decision.reason if decision.action in NEEDS_A_PERSON else "")
                 is_begun = decision.action is Action.KEEP and not wait
                 if answer.trouble or is_begun or (answer.run and answer.run.is_over):
                     return answer

@@ -38,6 +38,9 @@ class Action(StrEnum):
 RESTING = frozenset({Action.KEEP, Action.WAIT, Action.STOPPED, Action.IDLE, Action.PARKED, Action.BLOCKED})
 """Actions that change nothing: whoever drives the supervisor may go to sleep."""
 
+NEEDS_A_PERSON = frozenset({Action.STOPPED, Action.PARKED, Action.BLOCKED})
+"""Of these the ones in which nothing more happens until a person acts."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:

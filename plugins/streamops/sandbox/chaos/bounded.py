@@ -24,6 +24,7 @@ from streamops.errors import SandboxError
 from streamops.sandbox.chaos.book import Account, Book
 from streamops.sandbox.chaos.fleet import PATIENT
 from streamops.sandbox.chaos.kept import drawn_seed, run_kept
+from streamops.sandbox.chaos.leftovers import end_leftovers
 from streamops.sandbox.demo_runs import SCHEDULED
 from streamops.sandbox.drivers import DoubleWriterWatch, kill, kill_drivers_below, live_drivers
 from streamops.sandbox.layout import SandboxLayout
@@ -105,7 +106,8 @@ class BoundedChaos:
     def go(self, result: BoundedResult, *, cycles: int, save: Callable[[], None]) -> None:
         """Round after round, then the account. StreamOpsError when what must happen does not happen in time."""
         chance = random.Random(result.seed)
-        self._begin_anew()
+        end_leftovers(self._sandbox)
+        self._sandbox.reset()
         try:
             self._sandbox.up(with_airflow=False)
             self._streams = tuple(self._stream(name) for name in (STREAM, SCHEDULED))
@@ -121,13 +123,6 @@ class BoundedChaos:
                 result.double_writers, result.looks = len(watch.pairs), watch.samples
         finally:
             self._take_down()
-
-    def _begin_anew(self) -> None:
-        for name in sorted(file.stem for file in self._sandbox.layout.daemons.glob("*.json")):
-            self._sandbox.daemons.stop(name, grace=timedelta(0))
-        # Only now: a living supervisor would have replaced them.
-        kill_drivers_below(f"file://{self._sandbox.layout.root}")
-        self._sandbox.reset()
 
     def _take_down(self) -> None:
         self._sandbox.daemons.stop(SUPERVISOR_DAEMON, grace=timedelta(0))

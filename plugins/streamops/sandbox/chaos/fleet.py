@@ -12,7 +12,7 @@ from streamops.errors import SandboxError
 from streamops.sandbox import kafka
 from streamops.sandbox.chaos import mounts
 from streamops.sandbox.chaos.book import Account
-from streamops.sandbox.drivers import kill_drivers_below
+from streamops.sandbox.chaos.leftovers import end_leftovers
 from streamops.sandbox.fleet_settings import fleet_names, fleet_settings
 from streamops.sandbox.layout import SandboxLayout
 from streamops.sandbox.sandbox import Sandbox
@@ -51,12 +51,8 @@ class Fleet:
 
     def begin_anew(self) -> None:
         """Clear away what an earlier experiment left, also one that crashed: its drivers, daemons, mounts and data."""
-        root = self.sandbox.layout.root
-        for name in sorted(file.stem for file in self.sandbox.layout.daemons.glob("*.json")):
-            self.sandbox.daemons.stop(name, grace=timedelta(0))
-        # Only now: a living supervisor would have replaced them.
-        kill_drivers_below(f"file://{root}")
-        mounts.keep_and_unmount(root)
+        end_leftovers(self.sandbox)
+        mounts.keep_and_unmount(self.sandbox.layout.root)
         self.sandbox.reset()
 
     def declare(self) -> tuple[SandboxedStream, ...]:

@@ -4,7 +4,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console
 
@@ -12,31 +12,25 @@ from streamops.errors import StreamOpsError
 from streamops.sandbox.chaos.book import Book
 
 
-class Result(Protocol):
-    """What an experiment fills: a dataclass with these fields among its own."""
-
-    seconds: float
-    error: str
-    """Why it did not come to its end; empty when it did."""
-
-
 def run_kept(
     section: str, result: Any, go: Callable[[Callable[[], None]], None], *, book: Book, console: Console
 ) -> None:
-    """Run an experiment from begin to end; `go` is given what saves the figures so far."""
-    found: Result = result
+    """Run an experiment from begin to end; `go` is given what saves the figures so far.
+
+    `result`: a dataclass that has `seconds` and `error`, empty when it came to its end, among its fields.
+    """
     begun = time.monotonic()
 
     def save() -> None:
-        found.seconds = round(time.monotonic() - begun, 1)
+        result.seconds = round(time.monotonic() - begun, 1)
         book.save_entry(section, asdict(result))
 
     try:
         go(save)
-        found.error = ""
+        result.error = ""
     except StreamOpsError as error:
         console.print(f"chaos failed: {error}", highlight=False, markup=False)
-        found.error = str(error)
+        result.error = str(error)
     save()
 
 

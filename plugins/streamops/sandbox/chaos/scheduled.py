@@ -9,7 +9,6 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from streamops.sandbox.airflow import Component
 from streamops.sandbox.chaos.book import Account, Book
 from streamops.sandbox.chaos.fleet import PATIENT
 from streamops.sandbox.chaos.kept import drawn_seed, run_kept
+from streamops.sandbox.chaos.leftovers import end_leftovers
 from streamops.sandbox.demo_runs import LIMIT, SCHEDULED, RunsOfAirflow
 from streamops.sandbox.drivers import DoubleWriterWatch, kill, kill_drivers_below, live_drivers, process_titled
 from streamops.sandbox.layout import SandboxLayout
@@ -93,7 +93,8 @@ class ScheduledChaos:
     def go(self, result: ScheduledResult, *, cycles: int, save: Callable[[], None]) -> None:
         """Strike run after run, then let one run in peace and take the account. StreamOpsError."""
         rng = random.Random(result.seed)
-        self._begin_anew()
+        end_leftovers(self._sandbox)
+        self._sandbox.reset()
         try:
             self._sandbox.up(with_airflow=False)
             self._stream(STREAM).requests.stop("chaos of scheduled runs")
@@ -110,12 +111,6 @@ class ScheduledChaos:
         finally:
             kill_drivers_below(f"file://{self._sandbox.layout.root}")
             self._sandbox.down()
-
-    def _begin_anew(self) -> None:
-        for name in sorted(file.stem for file in self._sandbox.layout.daemons.glob("*.json")):
-            self._sandbox.daemons.stop(name, grace=timedelta(0))
-        kill_drivers_below(f"file://{self._sandbox.layout.root}")
-        self._sandbox.reset()
 
     def _stream(self, name: str) -> SandboxedStream:
         return SandboxedStream(self._sandbox, narrator=SilentNarrator(), actor=FOLDER, name=name)

@@ -15,16 +15,11 @@ def read_plan(storage: ReadableStorage, checkpoint: str, backfill: str) -> Backf
     known = backfill_ids(storage, checkpoint)
     if backfill not in known:
         raise SettingsError(f"no backfill is called {backfill!r}; there are: {', '.join(known) or 'none'}")
+    address = backfill_plan_address(backfill_checkpoint(checkpoint, backfill))
     try:
-        return decode_plan_at(storage, backfill_checkpoint(checkpoint, backfill))
+        return decode_plan(storage.read(address, limit=PLAN_LIMIT), address=address)
     except ObjectNotFoundError as error:
         raise SettingsError(f"backfill {backfill} has no plan: it was given up before it began") from error
-
-
-def decode_plan_at(storage: ReadableStorage, own_checkpoint: str) -> BackfillPlan:
-    """The plan of the backfill with that checkpoint of its own. ControlLogError, StorageError."""
-    address = backfill_plan_address(own_checkpoint)
-    return decode_plan(storage.read(address, limit=PLAN_LIMIT), address=address)
 
 
 def write_plan(storage: Storage, checkpoint: str, plan: BackfillPlan) -> None:

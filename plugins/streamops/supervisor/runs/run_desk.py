@@ -19,7 +19,7 @@ from streamops.storage import Storage, join
 from streamops.supervisor.act_effects import budget_of_release, in_seconds, stop_effect, unattended
 from streamops.supervisor.act_plan import Act, ActPlan
 from streamops.supervisor.act_progress import ActProgress, Stage, why_it_lives
-from streamops.supervisor.decision import Action
+from streamops.supervisor.decision import NEEDS_A_PERSON, Action
 from streamops.supervisor.desk import Desk
 from streamops.supervisor.find_request import find_record
 from streamops.supervisor.lags.backlog_look import read_backlogs
@@ -37,7 +37,7 @@ START = timedelta(seconds=15)
 LONGEST_BUDGET = timedelta(days=365)
 """A run that may take longer is meant to have no end, and no moment can say that."""
 
-_STANDS_STILL = frozenset({Action.STOPPED, Action.PARK, Action.PARKED, Action.BLOCKED})
+_STANDS_STILL = NEEDS_A_PERSON | {Action.PARK}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,28 +119,23 @@ class RunDesk:
         sight = self._desk.sight()
         facts, state = sight.checkpoint, sight.look.observation.state
         news = news_of(sight.checkpoints, sight.coverages)
-        if not facts.has_pending_batch or sight.look.observation.epochs:
-            living = "a driver lives and is at work on it" if facts.has_pending_batch else "no batch is in flight"
-            plan = ActPlan(
-                act=Act.CATCHUP,
-                stream=self.spec.name,
-                reason=reason,
-                records=(),
-                effects=(f"{living}: the newest committed one is {facts.last_commit}",),
+        is_stuck = facts.has_pending_batch and not sight.look.observation.epochs
+        why_not = "a driver lives and is at work on it" if facts.has_pending_batch else "no batch is in flight"
+        released = (Released.kind,) if state.parked else ()
+        plan = ActPlan(
+            act=Act.CATCHUP,
+            stream=self.spec.name,
+            reason=reason,
+            records=(*released, MaintenanceBegun.kind) if is_stuck else (),
+            effects=(
+                *((f"it is released: {budget_of_release(state)}",) if released else ()),
+                f"a driver finishes batch {facts.last_offset} by the trigger once, which reads nothing else, and ends",
+                "then the stream goes on as it is declared",
             )
-        else:
-            plan = ActPlan(
-                act=Act.CATCHUP,
-                stream=self.spec.name,
-                reason=reason,
-                records=((Released.kind,) if state.parked else ()) + (MaintenanceBegun.kind,),
-                effects=(
-                    *((f"it is released: {budget_of_release(state)}",) if state.parked else ()),
-                    f"a driver finishes batch {facts.last_offset} by the trigger once, which reads nothing else, and ends",
-                    "then the stream goes on as it is declared",
-                ),
-                warnings=unattended(sight, self.spec, "nothing starts the run"),
-            )
+            if is_stuck
+            else (f"{why_not}: the newest committed one is {facts.last_commit}",),
+            warnings=unattended(sight, self.spec, "nothing starts the run") if is_stuck else (),
+        )
         return PlannedRun(plan=plan, news=news, budget=budget or self.spec.catchup.budget, estimate=None, is_once=True)
 
     def left_run(self, look: Look) -> int | None:
