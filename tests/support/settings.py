@@ -47,7 +47,7 @@ def a_declared_stream(name: str = "orders", **changes: Any) -> dict[str, Any]:
     declared: dict[str, Any] = {
         "job": "jobs/orders.py",
         "source": {"kafka": {"bootstrap_servers": "127.0.0.1:9092", "topics": ["orders"]}},
-        "sink": {"delta": {"table": f"data/tables/{name}", "dead_letters": f"data/dead/{name}"}},
+        "sink": {"delta": {"table": f"data/tables/{name}"}, "dead_letters": f"data/dead/{name}"},
         "checkpoint": f"data/checkpoints/{name}",
     }
     return _laid_over(declared, changes)

@@ -12,8 +12,8 @@ from streamops.airflow.act_desk import build_backfill_desk
 from streamops.airflow.run_operator import RunOperator, actor_of
 from streamops.control.backfill_plan import BackfillPlan
 from streamops.errors import ControlLogError, ObjectExistsError, SettingsError, StreamOpsError
+from streamops.settings.folders import asked_folder
 from streamops.settings.load import project_root
-from streamops.settings.resolve import asked_folder
 from streamops.supervisor.backfills.asked_text import range_of
 from streamops.supervisor.backfills.backfill_desk import AskedBackfill, BackfillDesk, PlannedBackfill
 from streamops.supervisor.backfills.backfill_words import plan_lines, refusal_lines

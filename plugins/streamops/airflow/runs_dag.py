@@ -56,7 +56,7 @@ def scheduled_dag(spec: StreamSpec, settings: Settings) -> DAG:
             task_id="run",
             stream=spec.name,
             config=str(settings.path),
-            outlets=[Asset(name=f"streamops {spec.name}", uri=spec.sink.table)],
+            outlets=[Asset(name=f"streamops {spec.name}", uri=spec.sink.address)],
         )
     return dag
 

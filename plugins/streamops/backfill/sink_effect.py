@@ -18,6 +18,7 @@ class OwnSink:
     stream: str
     table: str
     dead_letters: str
+    """Empty where none are declared."""
     guarantee: SinkGuarantee
 
 
@@ -55,11 +56,12 @@ def choose_sink(
             way_out="write to another table (--table OTHER), or declare the sink idempotent-by-key if it knows rows by key",
         )
     target = table if is_redirected else own.table
-    letters = dead_letters or (f"{table}_dead_letters" if is_redirected else f"{own.dead_letters}_{backfill}")
-    taken = {**(others or {}), own.dead_letters: f"the dead letters of {own.stream}"}
-    if is_redirected:
+    own_letters = own.dead_letters or f"{own.table}_dead_letters"
+    letters = dead_letters or (f"{table}_dead_letters" if is_redirected else f"{own_letters}_{backfill}")
+    taken = {**(others or {}), own_letters: f"the dead letters of {own.stream}"}
+    if is_redirected and own.table:
         taken[own.table] = f"the table of {own.stream}"
-    else:
+    elif not is_redirected:
         taken.pop(own.table, None)
     for what, address in (("table", target), ("dead letters", letters)):
         for other, whose in taken.items():

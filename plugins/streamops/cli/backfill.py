@@ -29,8 +29,8 @@ from streamops.cli.output import output
 from streamops.cli.talk import say
 from streamops.cli.wiring import Session
 from streamops.errors import SettingsError
+from streamops.settings.folders import asked_folder
 from streamops.settings.load import project_root
-from streamops.settings.resolve import asked_folder
 from streamops.supervisor.backfills.asked_text import FILES, range_of
 from streamops.supervisor.backfills.backfill_desk import CHUNK, AskedBackfill, BackfillDesk, PlannedBackfill
 from streamops.supervisor.backfills.backfill_words import plan_lines, refusal_lines

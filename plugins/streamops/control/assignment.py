@@ -1,15 +1,13 @@
 """What a claim tells its driver: the part of the resolved spec that the driver side needs."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from streamops.control.outputs import Options, Outputs, options_of, outputs_of
 from streamops.control.records import Claimed, ClaimMode
 from streamops.errors import ControlLogError
-
-Options = tuple[tuple[str, str], ...]
-"""Options of a source in Spark, as Spark names them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +41,15 @@ class FilesInput:
     options: Options = ()
 
 
-Input = KafkaInput | DeltaInput | FilesInput
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustomInput:
+    """Any other source of Spark that a driver reads."""
+
+    format: str
+    options: Options = ()
+
+
+Input = KafkaInput | DeltaInput | FilesInput | CustomInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +64,17 @@ class Assignment:
     checkpoint: str
     source: Input
     table: str
-    """What is written."""
+    """The Delta table that is written; empty where there is none."""
     dead_letters: str
+    """The Delta table for records that can't be parsed; empty where none is declared."""
     trigger_kind: str
     trigger_interval: timedelta
     beat: timedelta
     halt: timedelta
     stop: timedelta
+    outputs: Outputs = field(default_factory=Outputs)
+    parameters: Options = ()
+    """What the job asks for by name."""
 
 
 def assignment_of(claim: Claimed) -> Assignment:
@@ -87,6 +97,8 @@ def assignment_of(claim: Claimed) -> Assignment:
             beat=timedelta(seconds=timings["beat"]),
             halt=timedelta(seconds=timings["halt"]),
             stop=timedelta(seconds=timings["stop"]),
+            outputs=outputs_of(sink),
+            parameters=options_of(spec.get("parameters", [])),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ControlLogError(
@@ -97,7 +109,7 @@ def assignment_of(claim: Claimed) -> Assignment:
 
 def _input(source: dict[str, Any]) -> Input:
     """A source without a kind is Kafka: claims bore none while there was nothing else."""
-    options = tuple((key, value) for key, value in source["options"])
+    options = options_of(source["options"])
     kind = source.get("kind", "kafka")
     if kind == "kafka":
         return KafkaInput(
@@ -107,4 +119,6 @@ def _input(source: dict[str, Any]) -> Input:
         return DeltaInput(table=source["table"], options=options)
     if kind == "files":
         return FilesInput(path=source["path"], format=source["format"], schema=source["schema"], options=options)
+    if kind == "custom":
+        return CustomInput(format=source["format"], options=options)
     raise ValueError(f"a source of kind {kind!r:.50}")

@@ -53,9 +53,9 @@ def _variant(declared: Mapping[str, Any], *, suffix: str, project: Path) -> dict
     if "/" in launch["spark_submit"]:
         launch["spark_submit"] = _absolute(launch["spark_submit"], project)
     launch["conf"]["spark.driver.memory"] = DRIVER_MEMORY
-    source, sink = stream["source"]["kafka"], stream["sink"]["delta"]
+    source, sink = stream["source"]["kafka"], stream["sink"]
     source["topics"] = [topic + suffix for topic in source["topics"]]
-    for place, name in ((sink, "table"), (sink, "dead_letters"), (stream, "checkpoint")):
+    for place, name in ((sink["delta"], "table"), (sink, "dead_letters"), (stream, "checkpoint")):
         place[name] = str(place[name]) + suffix
     return stream
 

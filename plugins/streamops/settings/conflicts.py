@@ -13,7 +13,7 @@ from streamops.control.layout import control_folder
 from streamops.control.registry import registry_folder
 from streamops.settings.problems import Refusal
 from streamops.settings.yaml_file import Place
-from streamops.spec import DeltaTableSource, FilesSource, StreamSpec
+from streamops.spec import DeltaTableSource, FilesSource, SinkSpec, StreamSpec
 from streamops.storage import parent
 
 
@@ -71,14 +71,22 @@ def conflicts(specs: Sequence[StreamSpec], *, state_root: str) -> dict[str, tupl
 
 
 def _claims(spec: StreamSpec) -> tuple[_Claim, ...]:
-    table, dead_letters = ("sink", "delta", "table"), ("sink", "delta", "dead_letters")
     return (
         _Claim(spec.checkpoint, spec.name, ("checkpoint",), "checkpoint"),
         _Claim(control_folder(spec.checkpoint), spec.name, ("checkpoint",), "control folder", is_control=True),
-        _Claim(spec.sink.table, spec.name, table, "table", is_table=True),
-        _Claim(spec.sink.dead_letters, spec.name, dead_letters, "dead-letter table", is_table=True),
+        *_sink(spec.sink, spec.name),
         *_source(spec),
     )
+
+
+def _sink(sink: SinkSpec, stream: str) -> Iterator[_Claim]:
+    """Tables and folders that the stream writes."""
+    if sink.table:
+        yield _Claim(sink.table, stream, ("sink", "delta", "table"), "table", is_table=True)
+    if sink.dead_letters:
+        yield _Claim(sink.dead_letters, stream, ("sink", "dead_letters"), "dead-letter table", is_table=True)
+    if sink.files:
+        yield _Claim(sink.files.path, stream, ("sink", "files", "path"), "folder of files", is_table=True)
 
 
 def _source(spec: StreamSpec) -> Iterator[_Claim]:

@@ -11,9 +11,10 @@ from pydantic import ValidationError
 
 from streamops.errors import SettingsError
 from streamops.settings.conflicts import conflicts
+from streamops.settings.folders import resolve_state_folder
 from streamops.settings.model import DeclaredFile, DeclaredStream
 from streamops.settings.problems import Refusal, SettingsProblem, dotted, refusals_of, shown
-from streamops.settings.resolve import resolve_state_folder, resolve_stream
+from streamops.settings.resolve import resolve_stream
 from streamops.settings.yaml_file import Place, YamlFile, parse_yaml
 from streamops.spec import Mode, StreamSpec, TriggerKind
 from streamops.spec.health_rounds import HealthRounds

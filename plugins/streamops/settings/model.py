@@ -5,19 +5,20 @@ docstrings of what has no field around it. Defaults are those of the dataclasses
 written there and nowhere else.
 """
 
-from datetime import timedelta
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from streamops.health import StallAction, StallPolicy
-from streamops.restart import FailureClass, Remedy, RestartPolicy, SinkGuarantee
+from streamops.restart import FailureClass, Remedy, RestartPolicy
+from streamops.settings.declared import Count, Declared, Duration, Name, PositiveDuration, Text
 from streamops.settings.durations import EXPECTED as A_DURATION
-from streamops.settings.durations import format_duration, parse_duration
+from streamops.settings.durations import format_duration
+from streamops.settings.model_places import DeclaredSink, DeclaredSource
 from streamops.settings.schedules import EXPECTED as A_CRON
 from streamops.settings.schedules import EXPECTED_ZONE as A_TIME_ZONE
 from streamops.settings.schedules import checked_cron, checked_time_zone
-from streamops.spec import CatchupSpec, FileFormat, LaunchSpec, Timings, Trigger
+from streamops.spec import CatchupSpec, LaunchSpec, StateSpec, StateStore, Timings, Trigger
 from streamops.spec.health_rounds import CALLABLE_NAME, MOST_SHARDS, SHORTEST, HealthRounds
 
 _CATCHUP = CatchupSpec()
@@ -25,21 +26,11 @@ _LAUNCH = LaunchSpec()
 _RESTART = RestartPolicy()
 _ROUNDS = HealthRounds()
 _STALL = StallPolicy()
+_STATE = StateSpec()
 _TIMINGS = Timings()
 
 
-def _as_written(value: object) -> object:
-    """`2`, `false` and text are all text where Spark or Kafka take text; yaml_file keeps them as they are written."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, int) else value
-
-
-Text = Annotated[str, BeforeValidator(_as_written)]
-Name = Annotated[Text, Field(min_length=1)]
-Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
-PositiveDuration = Annotated[Duration, Field(gt=timedelta(0))]
-Count = Annotated[int, Field(ge=0)]
+PartitionCount = Annotated[int, Field(ge=1)]
 ShardCount = Annotated[int, Field(ge=1, le=MOST_SHARDS)]
 RoundInterval = Annotated[Duration, Field(ge=SHORTEST)]
 Cron = Annotated[Text, AfterValidator(checked_cron)]
@@ -49,21 +40,17 @@ DeclaredMode = Literal["live", "scheduled"]
 CallableName = Annotated[Text, Field(pattern=CALLABLE_NAME)]
 Factor = Annotated[float, Field(ge=1, strict=False)]
 Share = Annotated[float, Field(ge=0, le=1, strict=False)]
-Topic = Annotated[Text, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
-Servers = Annotated[Text, Field(pattern=r"^[^\s,@]+:\d{1,5}(\s*,\s*[^\s,@]+:\d{1,5})*$")]
 
 
-class _Declared(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class DeclaredTrigger(_Declared):
+class DeclaredTrigger(Declared):
     """Exactly one of its settings; the word `default` alone stands for `{default: true}`."""
 
     processing_time: Duration | None = Field(default=None, description=A_DURATION)
     available_now: Literal[True] | None = Field(default=None, description="true")
     once: Literal[True] | None = Field(default=None, description="true")
     default: Literal[True] | None = Field(default=None, description="true")
+    continuous: PositiveDuration | None = Field(default=None, description=A_DURATION)
+    real_time: PositiveDuration | None = Field(default=None, description=A_DURATION)
 
     @model_validator(mode="before")
     @classmethod
@@ -72,23 +59,22 @@ class DeclaredTrigger(_Declared):
 
     @model_validator(mode="after")
     def _has_one_kind(self) -> Self:
-        kinds = [self.processing_time, self.available_now, self.once, self.default]
-        if sum(kind is not None for kind in kinds) != 1:
-            raise ValueError("one of four")
+        if sum(kind is not None for _, kind in self) != 1:
+            raise ValueError("one of six")
         return self
 
 
 _TRIGGER = DeclaredTrigger.model_validate({"processing_time": format_duration(Trigger().interval)})
 
 
-class DeclaredSchedule(_Declared):
+class DeclaredSchedule(Declared):
     """`schedule` of a scheduled stream."""
 
     cron: Cron = Field(description=A_CRON)
     timezone: TimeZone = Field(default="UTC", description=A_TIME_ZONE)
 
 
-class DeclaredCatchup(_Declared):
+class DeclaredCatchup(Declared):
     """`catchup` of a stream."""
 
     budget: PositiveDuration = Field(default=_CATCHUP.budget, description=A_DURATION)
@@ -101,73 +87,7 @@ class DeclaredCatchup(_Declared):
     )
 
 
-class DeclaredKafka(_Declared):
-    """`source.kafka` of a stream."""
-
-    bootstrap_servers: Servers = Field(description="host:port, several joined by commas")
-    topics: list[Topic] = Field(min_length=1, description="a list of topic names, at least one")
-    options: dict[str, Text] = Field(
-        default_factory=dict,
-        description="options of Spark's Kafka source by name, each a text, a number, true or false",
-    )
-    connection: Text = Field(default="", description="the id of an Airflow connection of type kafka")
-    tolerated_outage: Duration = Field(default=timedelta(0), description=A_DURATION)
-
-
-class DeclaredDeltaTable(_Declared):
-    """`source.delta` of a stream."""
-
-    table: Name = Field(description="a path or an address of a Delta table")
-    options: dict[str, Text] = Field(
-        default_factory=dict,
-        description="options of Delta's streaming source by name, each a text, a number, true or false",
-    )
-
-
-class DeclaredFiles(_Declared):
-    """`source.files` of a stream."""
-
-    path: Name = Field(description="a path or an address of a folder")
-    format: FileFormat = Field(strict=False, description=f"one of {', '.join(FileFormat)}")
-    # BaseModel has a method of the setting's name.
-    ddl: Text = Field(default="", alias="schema", description="columns as DDL, for example id BIGINT, amount DOUBLE")
-    options: dict[str, Text] = Field(
-        default_factory=dict,
-        description="options of Spark's file source and of the format by name, each a text, a number, true or false",
-    )
-
-
-class DeclaredSource(_Declared):
-    """`source` of a stream: exactly one of its settings."""
-
-    kafka: DeclaredKafka | None = Field(default=None, description="a mapping with bootstrap_servers and topics")
-    delta: DeclaredDeltaTable | None = Field(default=None, description="a mapping with table")
-    files: DeclaredFiles | None = Field(default=None, description="a mapping with path and format")
-
-    @model_validator(mode="after")
-    def _has_one_kind(self) -> Self:
-        if sum(kind is not None for kind in (self.kafka, self.delta, self.files)) != 1:
-            raise ValueError("one of three")
-        return self
-
-
-class DeclaredDelta(_Declared):
-    """`sink.delta` of a stream."""
-
-    table: Name = Field(description="a path or an address of a Delta table")
-    dead_letters: Name = Field(description="a path or an address of a Delta table")
-    guarantee: SinkGuarantee = Field(
-        default=SinkGuarantee.IDEMPOTENT, strict=False, description=f"one of {', '.join(SinkGuarantee)}"
-    )
-
-
-class DeclaredSink(_Declared):
-    """`sink` of a stream."""
-
-    delta: DeclaredDelta = Field(description="a mapping with table and dead_letters")
-
-
-class DeclaredLaunch(_Declared):
+class DeclaredLaunch(Declared):
     """`launch` of a stream."""
 
     spark_submit: Name = Field(default=_LAUNCH.spark_submit, description="a path, or the name of a command on the PATH")
@@ -182,7 +102,7 @@ class DeclaredLaunch(_Declared):
     folder: Name = Field(default=".", description="a path of a folder")
 
 
-class DeclaredRestart(_Declared):
+class DeclaredRestart(Declared):
     """`restart` of a stream."""
 
     budget_per_hour: Count = Field(default=_RESTART.budget_per_hour, description="a whole number, 0 or more")
@@ -198,7 +118,7 @@ class DeclaredRestart(_Declared):
     )
 
 
-class DeclaredStall(_Declared):
+class DeclaredStall(Declared):
     """`stall` of a stream."""
 
     action: StallAction = Field(default=_STALL.action, strict=False, description=f"one of {', '.join(StallAction)}")
@@ -209,7 +129,7 @@ class DeclaredStall(_Declared):
     first_batch: PositiveDuration = Field(default=_STALL.first_batch, description=A_DURATION)
 
 
-class DeclaredTimings(_Declared):
+class DeclaredTimings(Declared):
     """`timings` of a stream."""
 
     beat: PositiveDuration = Field(default=_TIMINGS.beat, description=A_DURATION)
@@ -220,17 +140,30 @@ class DeclaredTimings(_Declared):
     stop: PositiveDuration = Field(default=_TIMINGS.stop, description=A_DURATION)
 
 
-class DeclaredStream(_Declared):
+class DeclaredState(Declared):
+    """`state` of a stream."""
+
+    store: StateStore | None = Field(default=_STATE.store, strict=False, description=f"one of {', '.join(StateStore)}")
+    changelog: bool | None = Field(default=_STATE.changelog, description="true or false")
+    shuffle_partitions: PartitionCount | None = Field(
+        default=_STATE.shuffle_partitions, description="a whole number, 1 or more"
+    )
+
+
+class DeclaredStream(Declared):
     """a mapping with job, source, sink and checkpoint"""
 
     job: Name = Field(description="a path of a Python file")
-    source: DeclaredSource = Field(description="a mapping with kafka, delta or files: exactly one of the three")
-    sink: DeclaredSink = Field(description="a mapping with delta")
+    source: DeclaredSource = Field(description="a mapping with kafka, delta, files or custom: exactly one of the four")
+    sink: DeclaredSink = Field(
+        description="a mapping with delta, kafka, jdbc, rest, files or custom: at least one of them"
+    )
     checkpoint: Name = Field(description="a path or an address of a folder")
     mode: DeclaredMode = Field(default="live", description=f"one of {', '.join(get_args(DeclaredMode))}")
     trigger: DeclaredTrigger = Field(
         default=_TRIGGER,
-        description="default, {processing_time: 10s}, {available_now: true} or {once: true}: one of the four",
+        description="one of default, {processing_time: 10s}, {available_now: true}, {once: true}, {continuous: 1s} and"
+        " {real_time: 5m}",
     )
     schedule: DeclaredSchedule | None = Field(default=None, description="a mapping, for example {cron: '0 * * * *'}")
     catchup: DeclaredCatchup = Field(default_factory=DeclaredCatchup, description="a mapping, for example {budget: 2h}")
@@ -242,10 +175,13 @@ class DeclaredStream(_Declared):
     )
     stall: DeclaredStall = Field(default_factory=DeclaredStall, description="a mapping, for example {action: report}")
     timings: DeclaredTimings = Field(default_factory=DeclaredTimings, description="a mapping, for example {beat: 5s}")
+    state: DeclaredState = Field(default_factory=DeclaredState, description="a mapping, for example {store: rocksdb}")
+    metrics: bool = Field(default=False, description="true or false")
+    parameters: dict[str, Text] = Field(default_factory=dict, description="a mapping from names to texts")
     description: Text = Field(default="", description="a text")
 
 
-class DeclaredDefaults(_Declared):
+class DeclaredDefaults(Declared):
     """What every stream begins with. Checked stream by stream, after the merge: one stream may override a mistake."""
 
     trigger: Any = Field(default=None, description="what a stream may say under trigger")
@@ -253,10 +189,11 @@ class DeclaredDefaults(_Declared):
     launch: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
     restart: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
     stall: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
+    state: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
     timings: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
 
 
-class DeclaredHealthRounds(_Declared):
+class DeclaredHealthRounds(Declared):
     """`checkpoint_health` or `retention_coverage` of the file."""
 
     shards: ShardCount = Field(default=_ROUNDS.shards, description=f"a whole number from 1 to {MOST_SHARDS}")
@@ -268,7 +205,7 @@ class DeclaredHealthRounds(_Declared):
     )
 
 
-class DeclaredFile(_Declared):
+class DeclaredFile(Declared):
     """a mapping with state_root and streams"""
 
     state_root: Name = Field(description="a path or an address of a folder")
@@ -280,6 +217,6 @@ class DeclaredFile(_Declared):
     )
     defaults: DeclaredDefaults = Field(
         default_factory=DeclaredDefaults,
-        description="a mapping with catchup, launch, restart, stall, timings or trigger",
+        description="a mapping with catchup, launch, restart, stall, state, timings or trigger",
     )
     streams: dict[str, Any] = Field(description="a mapping from stream names to streams")

@@ -1,7 +1,6 @@
 """What is wrong with a settings file, in plain words and without secrets."""
 
 import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -80,7 +79,7 @@ def _refusal(details: Any, model: type[BaseModel]) -> Refusal:
     place: Place = details["loc"]
     value = details["input"]
     if details["type"] == "extra_forbidden":
-        return Refusal(place, repr(place[-1]), _known_name(str(place[-1]), settings_of(_model_at(model, place[:-1]))))
+        return Refusal(place, repr(place[-1]), _further_out(model, place) or _known_name(model, place))
     if details["type"] == "missing":
         return Refusal(place, "nothing", _expected(model, place))
     if isinstance(value, Unresolved):
@@ -88,8 +87,17 @@ def _refusal(details: Any, model: type[BaseModel]) -> Refusal:
     return Refusal(place, shown(value, place=place), _expected(model, place))
 
 
-def _known_name(name: str, known: Iterable[str]) -> str:
-    names = sorted(known)
+def _further_out(model: type[BaseModel], place: Place) -> str:
+    """Where a setting belongs that is written too deep; empty where no mapping around it has one of that name."""
+    name = str(place[-1])
+    for depth in range(len(place) - 2, -1, -1):
+        if name in settings_of(_model_at(model, place[:depth])):
+            return f"{dotted((*place[:depth], name))}, which is where it is declared"
+    return ""
+
+
+def _known_name(model: type[BaseModel], place: Place) -> str:
+    name, names = str(place[-1]), sorted(settings_of(_model_at(model, place[:-1])))
     close = difflib.get_close_matches(name, names, n=1)
     return f"a known setting: did you mean {close[0]!r}?" if close else f"one of the settings {', '.join(names)}"
 

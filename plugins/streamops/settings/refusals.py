@@ -65,6 +65,23 @@ _SPARK_CONF = {
     "spark.yarn.queue": "launch.queue, which is where it is declared",
     "spark.jars": "launch.jars, which is where they are declared",
     "spark.app.name": "no such conf: the driver is named after the stream",
+    "spark.sql.streaming.metricsEnabled": "metrics: true, which is where they are switched on",
+}
+
+_STATE_CONF = {
+    "spark.sql.streaming.stateStore.providerClass": "state.store",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "state.changelog",
+    "spark.sql.shuffle.partitions": "state.shuffle_partitions",
+}
+"""Confs that a setting stands for, as long as only one of the two is declared."""
+
+_FOR_DSTREAMS = "spark.streaming."
+"""Of structured streaming are `spark.sql.streaming.` and the options of a source."""
+
+_CUSTOM_FORMATS = {
+    "kafka": "kafka beside custom, which has checks of its own",
+    "delta": "delta beside custom, which has checks of its own",
+    "cloudfiles": "source.files: Auto Loader is of one vendor, the file source of Spark takes each new file once as well",
 }
 
 _CONF_NAME = re.compile(r"spark\.[^\s=]+")
@@ -105,6 +122,39 @@ def refused_files_option(name: str, value: str) -> str:
     return _FILES_OPTIONS.get(name.lower(), "")
 
 
+def refused_kafka_sink_option(name: str, value: str) -> str:
+    """As `refused_kafka_option`, of Spark's Kafka sink."""
+    if is_secret_name(name) or holds_secret(value):
+        return _SECRET
+    if name.lower() in ("topic", "kafka.bootstrap.servers"):
+        return (
+            f"sink.kafka.{'topic' if name.lower() == 'topic' else 'bootstrap_servers'}, which is where it is declared"
+        )
+    if name.lower() == "failondataloss":
+        return "no such option of a sink: it belongs to the source, where false skips lost records in silence"
+    return ""
+
+
+def refused_custom_option(name: str, value: str) -> str:
+    """Secrets; what else an option means only the connector knows."""
+    return _SECRET if is_secret_name(name) or holds_secret(value) else ""
+
+
+def refused_custom_format(name: str) -> str:
+    """Formats that have a setting of their own, or that Spark does not have."""
+    return _CUSTOM_FORMATS.get(name.lower(), "")
+
+
+def refused_parameter(name: str, value: str) -> str:
+    """Secrets: a claim carries the parameters, and everybody may read it."""
+    return _SECRET if is_secret_name(name) or holds_secret(value) else ""
+
+
+def pinned_elsewhere(conf: str) -> str:
+    """The setting that stands for a conf; empty where there is none."""
+    return _STATE_CONF.get(conf, "")
+
+
 def refused_spark_conf(name: str, value: str) -> str:
     """Secrets, confs that start a second driver behind our back, and those without the effect that is hoped for.
 
@@ -119,6 +169,11 @@ def refused_spark_conf(name: str, value: str) -> str:
         return "1: YARN's own restart is a second driver on the same checkpoint"
     if name == "spark.driver.supervise" and value.strip().lower() != "false":
         return "false: the cluster's own restart is a second driver on the same checkpoint"
+    if name.startswith(_FOR_DSTREAMS) and name not in _SPARK_CONF:
+        return (
+            "no such conf: it is for DStreams only and has no effect here; the rate of a query is an option of its source:"
+            " maxOffsetsPerTrigger (Kafka), maxFilesPerTrigger (files, Delta), maxBytesPerTrigger (Delta)"
+        )
     return _SPARK_CONF.get(name, "")
 
 

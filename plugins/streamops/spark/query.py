@@ -180,9 +180,14 @@ def _executors_of_session() -> Callable[[], int]:
 
 def _start(query: PlannedQuery, assignment: Assignment) -> "StreamingQuery":
     writer = query.writer.queryName(query.name).option("checkpointLocation", query.checkpoint)
+    interval = f"{assignment.trigger_interval.total_seconds():g} seconds"
     match assignment.trigger_kind:
         case "processing_time":
-            writer = writer.trigger(processingTime=f"{assignment.trigger_interval.total_seconds():g} seconds")
+            writer = writer.trigger(processingTime=interval)
+        case "continuous":
+            writer = writer.trigger(continuous=interval)
+        case "real_time":
+            writer = writer.trigger(realTime=interval)  # type: ignore[call-overload]  # PySpark 4.2.0 has it, and no overload
         case "available_now":
             writer = writer.trigger(availableNow=True)
         case "once":

@@ -1,12 +1,13 @@
 """What a user declares: one stream, composed of the policies that live beside their judgements."""
 
-from streamops.spec.sources import DeltaTableSource, FileFormat, FilesSource, KafkaSource, Source
+from streamops.spec.sinks import CustomSink, FilesSink, JdbcSink, KafkaSink, RestSink, SinkSpec
+from streamops.spec.sources import CustomSource, DeltaTableSource, FileFormat, FilesSource, KafkaSource, Source
+from streamops.spec.state import StateSpec, StateStore
 from streamops.spec.stream import (
     CatchupSpec,
     LaunchSpec,
     Mode,
     Schedule,
-    SinkSpec,
     StreamSpec,
     Timings,
     Trigger,
@@ -15,15 +16,23 @@ from streamops.spec.stream import (
 
 __all__ = [
     "CatchupSpec",
+    "CustomSink",
+    "CustomSource",
     "DeltaTableSource",
     "FileFormat",
+    "FilesSink",
     "FilesSource",
+    "JdbcSink",
+    "KafkaSink",
     "KafkaSource",
     "LaunchSpec",
     "Mode",
+    "RestSink",
     "Schedule",
     "SinkSpec",
     "Source",
+    "StateSpec",
+    "StateStore",
     "StreamSpec",
     "Timings",
     "Trigger",

@@ -1,4 +1,4 @@
-"""Where a stream's records come from: topics of Kafka, a Delta table, or the files of a folder."""
+"""Where a stream's records come from: topics of Kafka, a Delta table, the files of a folder, or whatever a connector reads."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -83,4 +83,15 @@ class FilesSource:
         return f"the {self.format} files of {self.path}"
 
 
-Source = KafkaSource | DeltaTableSource | FilesSource
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustomSource:
+    """Any other source of Spark, built in (`rate`) or of a connector. Nobody but Spark knows what it holds."""
+
+    format: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return f"a source of format {self.format}"
+
+
+Source = KafkaSource | DeltaTableSource | FilesSource | CustomSource

@@ -8,8 +8,10 @@ from enum import StrEnum
 from streamops.control.records import ClaimMode
 from streamops.errors import SettingsError
 from streamops.health import StallPolicy
-from streamops.restart import RestartPolicy, SinkGuarantee
+from streamops.restart import RestartPolicy
+from streamops.spec.sinks import SinkSpec
 from streamops.spec.sources import KafkaSource, Source
+from streamops.spec.state import StateSpec
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 
@@ -35,6 +37,10 @@ class TriggerKind(StrEnum):
     """Batch after batch until all is read that the source held at the begin; then the query ends."""
     ONCE = "once"
     """One batch with everything, whatever rate limits say, or only the batch that is uncommitted; deprecated since Spark 3.4."""
+    CONTINUOUS = "continuous"
+    """No batches: tasks that run on and mark their positions at an interval. Experimental, at least once, without state."""
+    REAL_TIME = "real_time"
+    """Batches of a set duration whose rows are written as they come, since Spark 4.1."""
 
 
 ENDING = frozenset({TriggerKind.AVAILABLE_NOW, TriggerKind.ONCE})
@@ -47,7 +53,7 @@ class Trigger:
 
     kind: TriggerKind = TriggerKind.PROCESSING_TIME
     interval: timedelta = timedelta(seconds=10)
-    """For processing time only."""
+    """From batch to batch with processing time, from mark to mark with continuous, length of a batch with real time."""
 
     def __post_init__(self) -> None:
         if self.interval < timedelta(0):
@@ -80,17 +86,6 @@ class CatchupSpec:
     def __post_init__(self) -> None:
         if self.budget <= timedelta(0):
             raise ValueError("the budget of a run must be positive")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinkSpec:
-    """Where the rows go."""
-
-    table: str
-    """Canonical address of the Delta table."""
-    dead_letters: str
-    """Canonical address of the Delta table for records that can't be parsed."""
-    guarantee: SinkGuarantee = SinkGuarantee.IDEMPOTENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +150,11 @@ class StreamSpec:
     restart: RestartPolicy = field(default_factory=RestartPolicy)
     stall: StallPolicy = field(default_factory=StallPolicy)
     timings: Timings = field(default_factory=Timings)
+    state: StateSpec = field(default_factory=StateSpec)
+    metrics: bool = False
+    """Whether the driver's metrics system tells of its queries (`spark.sql.streaming.metricsEnabled`)."""
+    parameters: tuple[tuple[str, str], ...] = ()
+    """What the job asks for by name, for example the address of a table that it joins with."""
     description: str = ""
 
     def __post_init__(self) -> None:
@@ -178,6 +178,12 @@ class StreamSpec:
         if isinstance(self.source, KafkaSource):
             return self.source
         raise SettingsError(f"stream {self.name} reads {self.source}: there is no Kafka cluster to ask about it")
+
+    @property
+    def conf(self) -> tuple[tuple[str, str], ...]:
+        """All Spark confs of the driver that are declared, sorted by name."""
+        metrics = (("spark.sql.streaming.metricsEnabled", "true"),) if self.metrics else ()
+        return _overlaid((*self.state.conf, *metrics), self.launch.conf)
 
     @property
     def own_run(self) -> ClaimMode:

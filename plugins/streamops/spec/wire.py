@@ -6,16 +6,21 @@ import json
 from datetime import timedelta
 from functools import lru_cache
 
-from streamops.spec.sources import DeltaTableSource, FilesSource
+from streamops.spec.sources import CustomSource, DeltaTableSource, FilesSource
+from streamops.spec.state import StateSpec
 from streamops.spec.stream import StreamSpec, Timings
 
-_KINDS = {DeltaTableSource: "delta", FilesSource: "files"}
+_KINDS = {DeltaTableSource: "delta", FilesSource: "files", CustomSource: "custom"}
 """The word that tells a driver which source it is. A Kafka source bears none: claims had no other for long."""
+
+_LATER = {"state": dataclasses.asdict(StateSpec()), "metrics": False, "parameters": ()}
+"""Fields that came after the first claims, with their defaults: left out, so that an upgrade is no other declaration."""
 
 
 def spec_text(spec: StreamSpec) -> str:
     """The spec as JSON with sorted keys; durations in seconds. Holds no secrets: a spec cannot."""
-    fields = dataclasses.asdict(spec)
+    fields = {name: value for name, value in dataclasses.asdict(spec).items() if value != _LATER.get(name, ...)}
+    fields["sink"] = {name: value for name, value in fields["sink"].items() if value is not None}
     if kind := _KINDS.get(type(spec.source)):
         fields["source"]["kind"] = kind
     return json.dumps(fields, default=_plain, sort_keys=True, ensure_ascii=False)

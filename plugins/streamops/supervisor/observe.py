@@ -243,4 +243,4 @@ def _newest_beat(traces: tuple[DriverTraces, ...]) -> Heartbeat | None:
 
 def registry_entry(spec: StreamSpec, query_id: str | None) -> RegistryEntry:
     """What the registry keeps of a stream."""
-    return RegistryEntry(stream=spec.name, checkpoint=spec.checkpoint, sink=spec.sink.table, query_id=query_id or "")
+    return RegistryEntry(stream=spec.name, checkpoint=spec.checkpoint, sink=spec.sink.address, query_id=query_id or "")

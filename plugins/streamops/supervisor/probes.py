@@ -9,10 +9,21 @@ import time
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from streamops.clock import Clock
 from streamops.restart import Remedy
-from streamops.spec import DeltaTableSource, KafkaSource, StreamSpec
+from streamops.spec import (
+    CustomSource,
+    DeltaTableSource,
+    FilesSink,
+    JdbcSink,
+    KafkaSink,
+    KafkaSource,
+    RestSink,
+    StreamSpec,
+)
+from streamops.spec.sinks import FurtherSink
 from streamops.storage.address import local_path
 
 PROBE_INTERVAL = timedelta(seconds=10)
@@ -45,7 +56,7 @@ class Prober(Protocol):
 
 
 class NetworkProber:
-    """A connection for a broker, a writable folder for a local table; anything else can't be told from here.
+    """A connection for a server, a writable folder for a local table; anything else can't be told from here.
 
     A port that answers is no proof of a healthy broker: it says that a start is worth trying.
     """
@@ -59,7 +70,7 @@ class NetworkProber:
         known = self._known.get((spec.name, remedy))
         if known and now - known[0] < PROBE_INTERVAL:
             return known[1]
-        answer = _probe_source(spec) if remedy is Remedy.WAIT_FOR_SOURCE else _probe_table(spec)
+        answer = _probe_source(spec) if remedy is Remedy.WAIT_FOR_SOURCE else _probe_sink(spec)
         self._known[spec.name, remedy] = (now, answer)
         return answer
 
@@ -77,6 +88,8 @@ def _probe_source(spec: StreamSpec) -> Reachability:
     source = spec.source
     if isinstance(source, KafkaSource):
         return _probe_broker(source.bootstrap_servers)
+    if isinstance(source, CustomSource):
+        return Reachability(target=str(source), is_reachable=None, evidence="only Spark knows where it is, not probed")
     return _probe_input(source.table if isinstance(source, DeltaTableSource) else source.path)
 
 
@@ -154,9 +167,46 @@ def _connect(host: str, port: int) -> None:
     raise refusal
 
 
-def _probe_table(spec: StreamSpec) -> Reachability:
+def _probe_sink(spec: StreamSpec) -> Reachability:
+    """All places of the sink: a batch needs each of them. The first that is away is the answer, then one that can't be told."""
+    sink = spec.sink
+    answers = [_probe_table(sink.table)] if sink.table else []
+    answers += [_probe_further(place) for place in sink.further]
+    return min(answers, key=lambda answer: _ORDER.index(answer.is_reachable))
+
+
+_ORDER = (False, None, True)
+
+
+def _probe_further(place: FurtherSink) -> Reachability:
+    if isinstance(place, KafkaSink):
+        return _probe_broker(place.bootstrap_servers)
+    if isinstance(place, FilesSink):
+        return _probe_table(place.path)
+    server = server_of(place.url) if isinstance(place, JdbcSink | RestSink) else ""
+    if server:
+        return _probe_broker(server)
+    return Reachability(
+        target=place.address, is_reachable=None, evidence="no server is named in its address, not probed"
+    )
+
+
+def server_of(url: str) -> str:
+    """`host:port` in an address of JDBC or HTTP, with the port that its scheme has by default; empty where there is none."""
+    parts = urlsplit(url.removeprefix("jdbc:"))
+    try:
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return ""
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{host}:{port}" if host and port else ""
+
+
+_PORTS = {"http": 80, "https": 443, "postgresql": 5432, "mysql": 3306, "mariadb": 3306, "sqlserver": 1433}
+
+
+def _probe_table(target: str) -> Reachability:
     """The table's own folder is judged, or the one in which it would be made; further up lies another file system."""
-    target = spec.sink.table
     path = local_path(target)
     if path is None:
         return Reachability(target=target, is_reachable=None, evidence="not a local folder, not probed")

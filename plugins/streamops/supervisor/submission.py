@@ -35,7 +35,7 @@ def submit_request(spec: StreamSpec, epoch: Epoch, control: str, state_root: str
             *("--token", epoch.claim.token),
             *("--log", log),
         ),
-        conf=(*spec.launch.conf, *FORCED_CONF),
+        conf=(*spec.conf, *FORCED_CONF),
         jars=spec.launch.jars,
         py_files=(bundle.library,),
         environment=_python_beside(spec.launch.spark_submit),

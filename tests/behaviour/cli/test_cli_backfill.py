@@ -116,7 +116,7 @@ def test_the_stream_s_own_table_is_refused_where_it_does_not_know_rows_by_their_
 
 
 def test_the_stream_s_own_table_is_taken_where_it_knows_rows_by_their_key(orders):
-    orders.declare("orders", sink={"delta": {"guarantee": "idempotent-by-key"}})
+    orders.declare("orders", sink={"guarantee": "idempotent-by-key"})
 
     answer = orders.run("backfill", "orders", *RANGE, *WHY, "--dry-run", "--json")
 

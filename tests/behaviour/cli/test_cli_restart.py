@@ -170,7 +170,7 @@ def test_a_forced_restart_kills_and_says_so(running: Terminal) -> None:
 
 
 def test_a_forced_restart_of_a_sink_that_bears_no_repeat_warns(terminal: Terminal) -> None:
-    terminal.declare("orders", sink={"delta": {"guarantee": "exactly-once-or-nothing"}})
+    terminal.declare("orders", sink={"guarantee": "exactly-once-or-nothing"})
     terminal.started()
 
     answer = restart(terminal, "--force", "--dry-run")

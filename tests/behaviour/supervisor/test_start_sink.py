@@ -17,7 +17,7 @@ def terminal(tmp_path, capsys):
 
 def stopped(terminal, *, guarantee="idempotent", planned=1, committed=1):
     """A stream of ours whose driver has ended, with these batches in its checkpoint."""
-    terminal.declare("orders", sink={"delta": {"guarantee": guarantee}})
+    terminal.declare("orders", sink={"guarantee": guarantee})
     terminal.started(batch=committed)
     checkpoint = terminal.spec().checkpoint
     terminal.storage.write(join(checkpoint, "metadata"), metadata())

@@ -21,7 +21,7 @@ def project(tmp_path: Path) -> Project:
         pytest.param({"checkpoint": "cp"}, {"checkpoint": "cp.streamops"}, id="in place of the control folder"),
         pytest.param({"checkpoint": "cp"}, {"checkpoint": "cp.streamops/b"}, id="inside the control folder"),
         pytest.param({"checkpoint": "cp"}, {"sink": {"delta": {"table": "cp"}}}, id="table on a checkpoint"),
-        pytest.param({"checkpoint": "cp"}, {"sink": {"delta": {"dead_letters": "cp/x"}}}, id="table in a checkpoint"),
+        pytest.param({"checkpoint": "cp"}, {"sink": {"dead_letters": "cp/x"}}, id="table in a checkpoint"),
         pytest.param({"checkpoint": "t/_cp"}, {"sink": {"delta": {"table": "t"}}}, id="checkpoint in a table"),
     ],
 )
@@ -51,8 +51,8 @@ def test_a_conflict_stops_both_streams_and_nobody_else(
             {"checkpoint": "data/tables/orders/cp"}, {"checkpoint", "sink.delta.table"}, id="inside own table"
         ),
         pytest.param(
-            {"sink": {"delta": {"dead_letters": "data/tables/orders"}}},
-            {"sink.delta.table", "sink.delta.dead_letters"},
+            {"sink": {"dead_letters": "data/tables/orders"}},
+            {"sink.delta.table", "sink.dead_letters"},
             id="dead letters among the rows",
         ),
         pytest.param(
@@ -62,7 +62,7 @@ def test_a_conflict_stops_both_streams_and_nobody_else(
         ),
         pytest.param(
             {"source": {"kafka": None, "delta": {"table": "data/dead/orders"}}},
-            {"sink.delta.dead_letters", "source.delta.table"},
+            {"sink.dead_letters", "source.delta.table"},
             id="reads its own dead letters",
         ),
         pytest.param(

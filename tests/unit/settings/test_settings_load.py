@@ -118,7 +118,7 @@ def test_a_name_that_comes_twice_in_a_stream_is_the_problem_of_that_stream(proje
         "    job: jobs/orders.py\n"
         "    checkpoint: b\n"
         "    source: {kafka: {bootstrap_servers: 'k:9092', topics: [orders]}}\n"
-        "    sink: {delta: {table: t, dead_letters: d}}\n"
+        "    sink: {delta: {table: t}, dead_letters: d}\n"
     )
 
     assert [(error.stream, error.place, error.found) for error in settings.errors] == [
@@ -135,10 +135,13 @@ def test_a_name_that_comes_twice_in_a_stream_is_the_problem_of_that_stream(proje
             {"zzz": 1}, "zzz", "one of the settings catchup, checkpoint, description", id="like nothing known"
         ),
         pytest.param(
-            {"trigger": {"continous": "1s"}}, "trigger.continous", "one of the settings", id="unknown trigger"
+            {"trigger": {"continous": "1s"}}, "trigger.continous", "did you mean 'continuous'?", id="unknown trigger"
         ),
         pytest.param(
-            {"source": {"socket": {}}}, "source.socket", "one of the settings delta, files, kafka", id="unknown source"
+            {"source": {"socket": {}}},
+            "source.socket",
+            "one of the settings custom, delta, files, kafka",
+            id="unknown source",
         ),
         pytest.param({"job": None}, "job", "a path of a Python file", id="required setting"),
         pytest.param({"sink": {"delta": {"table": None}}}, "sink.delta.table", "a Delta table", id="required below"),
@@ -178,17 +181,15 @@ def test_a_name_that_comes_twice_in_a_stream_is_the_problem_of_that_stream(proje
             {"catchup": {"options": {"subscribe": "t"}}}, "catchup.options.subscribe", "topics", id="catch-up of others"
         ),
         pytest.param({"launch": "x"}, "launch", "a mapping", id="text for a mapping"),
-        pytest.param({"trigger": {}}, "trigger", "one of the four", id="no trigger"),
+        pytest.param({"trigger": {}}, "trigger", "one of default, {processing_time: 10s}", id="no trigger"),
         pytest.param(
             {"trigger": {"processing_time": "1s", "available_now": True}},
             "trigger",
-            "one of the four",
+            "one of default, {processing_time: 10s}",
             id="two triggers",
         ),
         pytest.param({"trigger": {"available_now": False}}, "trigger.available_now", "true", id="not now"),
-        pytest.param(
-            {"sink": {"delta": {"guarantee": "exactly-once"}}}, "sink.delta.guarantee", "idempotent", id="big promise"
-        ),
+        pytest.param({"sink": {"guarantee": "exactly-once"}}, "sink.guarantee", "idempotent", id="big promise"),
         pytest.param({"restart": {"thrash_limit": True}}, "restart.thrash_limit", "a whole number", id="true is no 1"),
         pytest.param({"restart": {"thrash_limit": -1}}, "restart.thrash_limit", "0 or more", id="negative"),
         pytest.param({"restart": {"max_delay": "1s"}}, "restart", "initial_delay must lie", id="delays crossed"),

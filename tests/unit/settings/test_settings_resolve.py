@@ -21,7 +21,7 @@ def load_one(project: Project, **changes: Any) -> StreamSpec:
 
 def test_paths_become_absolute_and_addresses_canonical(project: Project) -> None:
     spec = load_one(
-        project, sink={"delta": {"table": "s3a://lake/orders/", "dead_letters": "data/../dead"}}, checkpoint="data/cp/"
+        project, sink={"delta": {"table": "s3a://lake/orders/"}, "dead_letters": "data/../dead"}, checkpoint="data/cp/"
     )
 
     assert spec.job == str(project.root / "jobs/orders.py")

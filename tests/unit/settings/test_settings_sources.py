@@ -56,7 +56,7 @@ def test_files_whose_columns_are_fixed_need_no_schema(project: Project, form: st
 @pytest.mark.parametrize(
     ("source", "place", "expected"),
     [
-        pytest.param({}, "source", "exactly one of the three", id="none"),
+        pytest.param({}, "source", "exactly one of the four", id="none"),
         pytest.param(
             {"delta": {"table": "t"}, "files": {"path": "in", "format": "text"}}, "source", "exactly one", id="two"
         ),

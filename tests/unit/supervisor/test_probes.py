@@ -13,10 +13,21 @@ from types import SimpleNamespace
 import pytest
 
 from streamops.restart import Remedy
-from streamops.spec import DeltaTableSource, FileFormat, FilesSource, KafkaSource, SinkSpec
+from streamops.spec import (
+    CustomSink,
+    CustomSource,
+    DeltaTableSource,
+    FileFormat,
+    FilesSource,
+    JdbcSink,
+    KafkaSink,
+    KafkaSource,
+    RestSink,
+    SinkSpec,
+)
 from streamops.storage.address import local_path
 from streamops.supervisor import probes
-from streamops.supervisor.probes import PROBE_INTERVAL, NetworkProber
+from streamops.supervisor.probes import PROBE_INTERVAL, NetworkProber, server_of
 from support.clock import FakeClock
 from support.specs import a_stream
 
@@ -255,3 +266,46 @@ def test_a_folder_that_is_read_answers_when_it_is_there(tmp_path: Path, kind: st
 def _folder_source(kind: str, folder: Path):
     address = f"file://{folder}"
     return DeltaTableSource(table=address) if kind == "delta" else FilesSource(path=address, format=FileFormat.TEXT)
+
+
+@pytest.mark.parametrize(
+    ("url", "server"),
+    [
+        pytest.param("jdbc:postgresql://db:6432/shop?ssl=true", "db:6432", id="port of a database"),
+        pytest.param("jdbc:postgresql://db/shop", "db:5432", id="port by default"),
+        pytest.param("https://api.shop/v1", "api.shop:443", id="https"),
+        pytest.param("http://[::1]:8080/x", "[::1]:8080", id="address of six"),
+        pytest.param("jdbc:sqlite:/data/x.db", "", id="no server"),
+        pytest.param("http://api:99999999/x", "", id="no port"),
+    ],
+)
+def test_the_server_in_an_address(url: str, server: str) -> None:
+    assert server_of(url) == server
+
+
+def test_a_sink_of_several_places_waits_for_the_one_that_is_away(tmp_path, listener):
+    table = f"file://{tmp_path}/orders"
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        away = f"http://{address_of(closed)}/alerts"
+    kafka = KafkaSink(bootstrap_servers=address_of(listener), topic="alerts")
+    spec = a_stream(sink=SinkSpec(table=table, kafka=kafka, rest=RestSink(url=away)))
+
+    answer = NetworkProber(FakeClock()).probe(SINK, spec)
+
+    assert (answer.is_reachable, answer.target) == (False, away.removeprefix("http://").removesuffix("/alerts"))
+
+
+def test_a_sink_whose_places_all_answer_is_there(tmp_path, listener):
+    server = address_of(listener)
+    jdbc = JdbcSink(url=f"jdbc:postgresql://{server}/shop", table="orders")
+    spec = a_stream(sink=SinkSpec(jdbc=jdbc, rest=RestSink(url=f"http://{server}/alerts")))
+
+    assert NetworkProber(FakeClock()).probe(SINK, spec).is_reachable is True
+
+
+def test_of_a_custom_source_or_sink_nobody_can_tell():
+    spec = a_stream(source=CustomSource(format="rate"), sink=SinkSpec(custom=CustomSink(format="noop")))
+    prober = NetworkProber(FakeClock())
+
+    assert prober.probe(SOURCE, spec).is_reachable is None
+    assert prober.probe(SINK, spec).is_reachable is None

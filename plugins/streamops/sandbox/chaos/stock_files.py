@@ -112,7 +112,7 @@ def write_stock_files(layout: SandboxLayout, spec: StreamSpec, *, control: str, 
         "application": str(main),
         # The second of its start: numbers of tries begin anew with each run.
         "application_args": ["--control", control, "--epoch", "{{ macros.time.time() | int }}"],
-        "conf": dict(spec.launch.conf),
+        "conf": dict(spec.conf),
         "jars": ",".join(spec.launch.jars),
         "name": DAG_ID,
         "retry_delay": retry_delay,

@@ -20,9 +20,9 @@ from streamops.clock import Clock
 from streamops.control.backfill_plan import BackfillPlan, Counted
 from streamops.control.layout import backfills_folder, control_folder
 from streamops.control.records import Author
-from streamops.errors import BackfillError
+from streamops.errors import BackfillError, SettingsError
 from streamops.kafka.broker import Broker
-from streamops.spec import DeltaTableSource, FilesSource, StreamSpec
+from streamops.spec import CustomSource, DeltaTableSource, FilesSource, StreamSpec
 from streamops.storage import Storage, join
 from streamops.supervisor.backfills.derived import backfill_spec
 from streamops.supervisor.backfills.shelf import backfill_ids, read_plan, write_plan
@@ -68,10 +68,10 @@ class PlannedBackfill:
 
 def places_of(specs: Iterable[StreamSpec]) -> dict[str, str]:
     """What belongs to declared streams and must not be written by a backfill, each address with whose it is."""
-    found = {}
+    found: dict[str, str] = {}
     for spec in specs:
-        found[spec.sink.table] = f"the table of {spec.name}"
-        found[spec.sink.dead_letters] = f"the dead letters of {spec.name}"
+        found |= {spec.sink.table: f"the table of {spec.name}"} if spec.sink.table else {}
+        found |= {spec.sink.dead_letters: f"the dead letters of {spec.name}"} if spec.sink.dead_letters else {}
         found[spec.checkpoint] = f"the checkpoint of {spec.name}"
         found[control_folder(spec.checkpoint)] = f"the control folder of {spec.name}"
         found[backfills_folder(spec.checkpoint)] = f"the backfills of {spec.name}"
@@ -87,6 +87,10 @@ def _ranges(spec: StreamSpec, storage: Storage, broker: Broker | None) -> Source
         return TableRanges(storage=storage, source=source)
     if isinstance(source, FilesSource):
         return FolderRanges(storage=storage, source=source)
+    if isinstance(source, CustomSource):
+        raise SettingsError(
+            f"stream {spec.name} reads {source}: only Spark knows its ranges, so there are no backfills of it"
+        )
     if broker is None:
         raise ValueError(f"{spec.name} reads topics: somebody must ask the cluster")
     return KafkaRanges(broker=broker, topics=source.topics)
@@ -182,6 +186,11 @@ class BackfillDesk:
 
     def _sink(self, asked: AskedBackfill, backfill: str) -> SinkChosen | SinkRefused:
         sink = self.spec.sink
+        if further := [place.address for place in sink.further]:
+            return SinkRefused(
+                reason=f"{self.spec.name} writes to {', '.join(further)} as well, and a backfill would write there once more",
+                way_out="declare a stream for the range that writes to a Delta table alone",
+            )
         own = OwnSink(stream=self.spec.name, table=sink.table, dead_letters=sink.dead_letters, guarantee=sink.guarantee)
         return choose_sink(
             own, backfill=backfill, table=asked.table, dead_letters=asked.dead_letters, others=self._others

@@ -164,7 +164,7 @@ def check_stream(
         engine=PINNED,
         is_sink_idempotent=spec.sink.guarantee is not SinkGuarantee.EXACTLY_ONCE_OR_NOTHING,
         known=state.position,
-        confs=spec.launch.conf,
+        confs=spec.conf,
         master=spec.launch.master,
         sink=declared_sink(spec, storage_for),
         watch=Watch(

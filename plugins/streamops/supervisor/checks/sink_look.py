@@ -25,10 +25,12 @@ class SinkPlace:
 
 
 def declared_sink(spec: StreamSpec, storage_for: Callable[[str], ReadableStorage]) -> SinkPlace | None:
-    """The stream's declared table, None where it lies in a store that can't be asked yet.
+    """The stream's declared Delta table; None where there is none, or where it lies in a store that can't be asked yet.
 
     A job need not write there with Delta's sink, or at all: where no table is found, nothing is said.
     """
+    if not spec.sink.table:
+        return None
     try:
         return SinkPlace(storage=storage_for(spec.sink.table), address=spec.sink.table, may_be_missing=True)
     except SettingsError:

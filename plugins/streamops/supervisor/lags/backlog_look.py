@@ -8,7 +8,7 @@ from streamops.clock import Clock
 from streamops.deltalog import read_delta_table
 from streamops.errors import ObjectNotFoundError, StreamOpsError
 from streamops.health.verdict import Verdict
-from streamops.spec import DeltaTableSource, FilesSource, StreamSpec
+from streamops.spec import CustomSource, DeltaTableSource, FilesSource, StreamSpec
 from streamops.storage import ReadableStorage
 from streamops.supervisor.checkpoints import inspect_checkpoints
 from streamops.supervisor.checks.checkup_text import printable
@@ -25,6 +25,8 @@ def read_backlogs(
         if isinstance(source, DeltaTableSource):
             table = read_delta_table(storage_for(source.table), source.table)
             return tuple(delta_backlog(one.facts, table) for one in checkpoints)
+        if isinstance(source, CustomSource):
+            return (Backlog(has_any=None, reason=f"{source}: only Spark knows what it holds"),)
         if isinstance(source, FilesSource):
             return tuple(_of_files(source, one, storage_for(source.path)) for one in checkpoints)
     except ObjectNotFoundError:

@@ -1,0 +1,175 @@
+"""From the declared source and sink of a stream to those of its spec."""
+
+from collections.abc import Callable, Mapping
+
+from streamops.restart import SinkGuarantee
+from streamops.settings.collector import Collector
+from streamops.settings.model_places import DeclaredFiles, DeclaredJdbcSink, DeclaredSink, DeclaredSource
+from streamops.settings.refusals import (
+    PASSWORD_IN_ADDRESS,
+    refused_custom_format,
+    refused_custom_option,
+    refused_delta_option,
+    refused_files_option,
+    refused_kafka_option,
+    refused_kafka_sink_option,
+)
+from streamops.spec import (
+    CustomSink,
+    CustomSource,
+    DeltaTableSource,
+    FilesSink,
+    FilesSource,
+    JdbcSink,
+    KafkaSink,
+    KafkaSource,
+    RestSink,
+    SinkSpec,
+    Source,
+)
+
+
+def refused_option(source: DeclaredSource) -> Callable[[str, str], str]:
+    """What judges an option of such a source."""
+    if source.delta:
+        return refused_delta_option
+    if source.custom:
+        return refused_custom_option
+    return refused_files_option if source.files else refused_kafka_option
+
+
+def resolve_source(collector: Collector, declared: DeclaredSource) -> Source:
+    """Of the one kind that is declared: the model lets no other number pass."""
+    if delta := declared.delta:
+        return DeltaTableSource(
+            table=collector.folder(delta.table, ("source", "delta", "table")),
+            options=_delta_options(collector, delta.options),
+        )
+    if files := declared.files:
+        return _files(collector, files)
+    if custom := declared.custom:
+        place = ("source", "custom")
+        _judge_format(collector, custom.format, (*place, "format"))
+        options = collector.accepted(custom.options, (*place, "options"), refused_custom_option)
+        return CustomSource(format=custom.format, options=options)
+    kafka = declared.kafka
+    assert kafka is not None, "the model demands one source"
+    return KafkaSource(
+        bootstrap_servers=kafka.bootstrap_servers,
+        topics=tuple(kafka.topics),
+        options=collector.accepted(kafka.options, ("source", "kafka", "options"), refused_kafka_option),
+        connection=kafka.connection,
+        tolerated_outage=kafka.tolerated_outage,
+    )
+
+
+def resolve_sink(collector: Collector, declared: DeclaredSink) -> SinkSpec:
+    """All places that are declared, and what becomes of a batch that comes to them twice."""
+    letters = declared.dead_letters
+    return SinkSpec(
+        table=collector.folder(declared.delta.table, ("sink", "delta", "table")) if declared.delta else "",
+        dead_letters=collector.folder(letters, ("sink", "dead_letters")) if letters else "",
+        guarantee=_guarantee(collector, declared),
+        kafka=_kafka_sink(collector, declared),
+        jdbc=_jdbc_sink(collector, declared.jdbc) if declared.jdbc else None,
+        rest=_rest_sink(collector, declared),
+        files=_files_sink(collector, declared),
+        custom=_custom_sink(collector, declared),
+    )
+
+
+def _guarantee(collector: Collector, declared: DeclaredSink) -> SinkGuarantee:
+    """Delta knows its batches. Of other places nobody knows what the job makes of them, so it is to be said."""
+    place, guarantee = ("sink", "guarantee"), declared.guarantee
+    if guarantee is None:
+        if not declared.has_only_a_table:
+            words = ", ".join(SinkGuarantee)
+            collector.refuse(
+                place,
+                None,
+                f"what becomes of a batch that is written twice, as other sinks than Delta are declared: {words}",
+            )
+        return SinkGuarantee.IDEMPOTENT
+    if declared.kafka and guarantee in (SinkGuarantee.IDEMPOTENT, SinkGuarantee.IDEMPOTENT_BY_KEY):
+        collector.refuse(
+            place, str(guarantee), "at-least-once: Spark's Kafka sink writes the records of a repeated batch again"
+        )
+    return guarantee
+
+
+def _kafka_sink(collector: Collector, declared: DeclaredSink) -> KafkaSink | None:
+    if declared.kafka is None:
+        return None
+    options = collector.accepted(declared.kafka.options, ("sink", "kafka", "options"), refused_kafka_sink_option)
+    return KafkaSink(bootstrap_servers=declared.kafka.bootstrap_servers, topic=declared.kafka.topic, options=options)
+
+
+def _jdbc_sink(collector: Collector, declared: DeclaredJdbcSink) -> JdbcSink:
+    place, address = ("sink", "jdbc"), declared.url.lower()
+    if PASSWORD_IN_ADDRESS.search(declared.url) or "password=" in address or "user=" in address:
+        collector.refuse(
+            (*place, "url"),
+            declared.url,
+            "an address without user and password: sink.jdbc.user and password_file name them",
+        )
+    if bool(declared.user) != bool(declared.password_file):
+        collector.refuse(place, "one of user and password_file", "both of them, or none")
+    return JdbcSink(
+        url=declared.url,
+        table=declared.table,
+        user=declared.user,
+        password_file=collector.absolute(declared.password_file) if declared.password_file else "",
+    )
+
+
+def _rest_sink(collector: Collector, declared: DeclaredSink) -> RestSink | None:
+    rest = declared.rest
+    if rest is None:
+        return None
+    if PASSWORD_IN_ADDRESS.search(rest.url):
+        collector.refuse(("sink", "rest", "url"), rest.url, "an address without a password: give a token by token_file")
+    return RestSink(url=rest.url, token_file=collector.absolute(rest.token_file) if rest.token_file else "")
+
+
+def _files_sink(collector: Collector, declared: DeclaredSink) -> FilesSink | None:
+    files = declared.files
+    if files is None:
+        return None
+    return FilesSink(path=collector.folder(files.path, ("sink", "files", "path")), format=files.format)
+
+
+def _custom_sink(collector: Collector, declared: DeclaredSink) -> CustomSink | None:
+    custom, place = declared.custom, ("sink", "custom")
+    if custom is None:
+        return None
+    _judge_format(collector, custom.format, (*place, "format"))
+    options = collector.accepted(custom.options, (*place, "options"), refused_custom_option)
+    return CustomSink(format=custom.format, options=options)
+
+
+def _judge_format(collector: Collector, format: str, place: tuple[str, ...]) -> None:
+    if expected := refused_custom_format(format):
+        collector.refuse(place, format, expected)
+
+
+def _delta_options(collector: Collector, options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    place = ("source", "delta", "options")
+    if {"startingversion", "startingtimestamp"} <= {name.lower() for name in options}:
+        collector.refuse(place, "startingVersion and startingTimestamp", "one of the two: Delta refuses both together")
+    return collector.accepted(options, place, refused_delta_option)
+
+
+def _files(collector: Collector, declared: DeclaredFiles) -> FilesSource:
+    place, schema = ("source", "files"), declared.ddl.strip()
+    if not schema and not declared.format.has_fixed_columns:
+        expected = (
+            f"columns as DDL, for example id BIGINT, amount DOUBLE: a stream can't infer those of {declared.format}"
+        )
+        collector.refuse((*place, "schema"), declared.ddl or None, expected)
+        schema = "value STRING"
+    return FilesSource(
+        path=collector.folder(declared.path, (*place, "path")),
+        format=declared.format,
+        schema=schema,
+        options=collector.accepted(declared.options, (*place, "options"), refused_files_option),
+    )
