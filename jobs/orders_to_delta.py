@@ -10,6 +10,7 @@ from pyspark.sql.streaming import DataStreamWriter
 from pyspark.sql.types import DecimalType, LongType, StringType, StructField, StructType, TimestampType
 
 from streamops.spark import StreamContext
+from streamops.spark.json_records import dead_letters, good, with_json
 
 AMOUNT = DecimalType(12, 2)
 
@@ -34,35 +35,17 @@ def define(spark: SparkSession, stream: StreamContext) -> DataStreamWriter:
 
 def parse(records: DataFrame) -> DataFrame:
     """Kafka records with their order, and with the reason where there is none."""
-    text = f.col("value").cast("string")
-    return records.withColumn("order", f.from_json(text, ORDER)).withColumn("reason", reason(text, f.col("order")))
+    return with_json(records, ORDER, checks=lambda order: [(~fits_cents(order["amount"]), NOT_IN_CENTS)])
 
 
 def orders(parsed: DataFrame) -> DataFrame:
     """One row an order, with the position of its record."""
-    good = parsed.where(f.col("reason").isNull()).select("order.*", "topic", "partition", "offset")
-    return good.withColumn("amount", f.col("amount").try_cast(AMOUNT))
+    return good(parsed).withColumn("amount", f.col("amount").try_cast(AMOUNT))
 
 
-def dead_letters(parsed: DataFrame) -> DataFrame:
-    """One row for each record that is not an order."""
-    bad = parsed.where(f.col("reason").isNotNull())
-    text = f.col("value").cast("string").alias("text")
-    return bad.select("topic", "partition", "offset", "timestamp", text, "reason")
+NOT_IN_CENTS = "the amount does not fit into cents"
 
 
-def reason(text: Column, order: Column) -> Column:
-    """Why a record is not an order; null when it is one. The first reason that holds is given."""
-    # from_json reads the first object and passes over what stands behind it.
-    is_one_object = f.json_array_length(f.concat(f.lit("["), text, f.lit("]"))) == 1
-    missing = [
-        f.when(order[field.name].isNull(), f.lit(f"{field.name} is missing or not a {field.dataType.simpleString()}"))
-        for field in ORDER.fields
-    ]
-    in_cents = order["amount"].try_cast(AMOUNT)
-    return f.coalesce(
-        f.when(text.isNull(), f.lit("the record is empty")),
-        f.when(~f.coalesce(is_one_object, f.lit(False)), f.lit("the record is not one JSON object")),
-        *missing,
-        f.when(~in_cents.eqNullSafe(order["amount"]), f.lit("the amount does not fit into cents")),
-    )
+def fits_cents(amount: Column) -> Column:
+    """Whether nothing of the amount is lost in the table's column."""
+    return amount.try_cast(AMOUNT).eqNullSafe(amount)

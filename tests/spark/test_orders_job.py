@@ -188,4 +188,13 @@ def test_the_tables_have_the_declared_columns(job, records):
 
     names = [field.name for field in job.ORDER.fields]
     assert job.orders(parsed).columns == [*names, "topic", "partition", "offset"]
-    assert job.dead_letters(parsed).columns == ["topic", "partition", "offset", "timestamp", "text", "reason"]
+    assert job.dead_letters(parsed).columns == [
+        "topic",
+        "partition",
+        "offset",
+        "timestamp",
+        "key",
+        "value",
+        "text",
+        "reason",
+    ]
