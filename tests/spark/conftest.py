@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 SPARK_SUBMIT = Path(sys.executable).parent / "spark-submit"
+JARS = Path(__file__).parents[2] / ".jars" / "spark"
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +22,10 @@ def spark():
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.hadoop.ipc.client.connect.max.retries", "0")
+        .config("spark.jars", ",".join(str(jar) for jar in sorted(JARS.glob("*.jar"))))
+        .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+        .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+        .config("spark.databricks.delta.snapshotPartitions", "1")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

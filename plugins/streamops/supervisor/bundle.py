@@ -25,6 +25,7 @@ _TRAVELS = (
     "control/*.py",
     "progress/*.py",
     "spark/*.py",
+    "spark/sinks/*.py",
 )
 
 _ENTRY = b"""import os

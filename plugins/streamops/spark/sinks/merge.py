@@ -1,0 +1,63 @@
+"""Rows by their key: the newest of each key, and a MERGE that keeps it so in a Delta table."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_RANK = "_streamops_rank"
+
+
+def newest(rows: "DataFrame", *, keys: Sequence[str], newest_by: Sequence[str]) -> "DataFrame":
+    """One row a key: the one with the greatest values of `newest_by`, compared in order.
+
+    A batch may hold several rows of a key, and a MERGE that finds two for one row of its table fails.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    of_key = Window.partitionBy(*keys).orderBy(*(f.col(name).desc() for name in newest_by))
+    return rows.withColumn(_RANK, f.row_number().over(of_key)).where(f.col(_RANK) == 1).drop(_RANK)
+
+
+def merge_by_key(rows: "DataFrame", table: str, *, keys: Sequence[str], newest_by: Sequence[str] = ()) -> None:
+    """Put the newest row of each key into the table, where the table has none of that key that is as new.
+
+    So a batch may run again, an old range may be read again, and late events may come: the table ends with the newest row of
+    each key. That needs columns that tell which is newer; a deletion must be a row as well (a flag), since a row that is gone
+    can't tell that it was newer. Without `newest_by` each key must come once a batch, and the batch's row always wins: right
+    for totals that the query itself keeps.
+    """
+    if newest_by:
+        rows = newest(rows, keys=keys, newest_by=newest_by)
+    _create_if_missing(rows, table)
+    rows.createOrReplaceTempView(_VIEW)
+    rows.sparkSession.sql(merge_statement(table, keys=keys, newest_by=newest_by))
+    rows.sparkSession.catalog.dropTempView(_VIEW)
+
+
+_VIEW = "_streamops_merge"
+
+
+def merge_statement(table: str, *, keys: Sequence[str], newest_by: Sequence[str]) -> str:
+    """The MERGE into a table by its address."""
+    is_same = " AND ".join(f"t.{_quoted(key)} <=> s.{_quoted(key)}" for key in keys)
+    is_newer = f" AND {_struct('s', newest_by)} > {_struct('t', newest_by)}" if newest_by else ""
+    return (
+        f"MERGE INTO delta.{_quoted(table)} t USING {_VIEW} s ON {is_same}"
+        f" WHEN MATCHED{is_newer} THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+
+
+def _create_if_missing(rows: "DataFrame", table: str) -> None:
+    """An empty table of these columns; what is there already is left as it is."""
+    rows.limit(0).write.format("delta").mode("ignore").save(table)
+
+
+def _struct(of: str, columns: Sequence[str]) -> str:
+    return f"struct({', '.join(f'{of}.{_quoted(name)}' for name in columns)})"
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"

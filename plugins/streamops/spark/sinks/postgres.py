@@ -1,0 +1,143 @@
+"""Writing a batch to a table of PostgreSQL once, however often it runs.
+
+Spark's own JDBC writer commits each partition by itself, so a batch that fails half way and runs again is there one and a
+half times. Here the executors fill a staging table, and one transaction of the driver takes it over and notes the batch.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from streamops.control.outputs import JdbcOutput
+from streamops.errors import SettingsError
+from streamops.spark.sinks.batch import query_id
+from streamops.spark.sinks.merge import newest
+from streamops.spark.sinks.secret_file import read_secret
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+BATCHES = "streamops_batches"
+"""The table that notes each query's newest batch, beside the table that is written."""
+_DRIVER = "org.postgresql.Driver"
+_STAGING = "_streamops_staging"
+
+
+def upsert_once(
+    rows: "DataFrame", to: JdbcOutput, number: int, *, keys: Sequence[str], newest_by: Sequence[str] = ()
+) -> bool:
+    """Insert the rows, and write over those whose key the table has, unless it has the batch of that number of this query.
+
+    Whether the batch was written (True) or known (False). The note and the rows are one transaction, so a batch is there as
+    a whole or not at all; the note's row is locked, so of two drivers the second waits, and finds the batch known.
+
+    With `newest_by` a row is only written over by one that is newer. A table that is missing is made with the keys as its
+    primary key; one that is there needs a primary key or a unique constraint on just these columns. SettingsError where the
+    address is not PostgreSQL's.
+    """
+    if not to.url.startswith("jdbc:postgresql:"):
+        raise SettingsError(f"sink.jdbc.url: {to.url} is not PostgreSQL's, and upsert_once writes its ON CONFLICT")
+    rows = newest(rows, keys=keys, newest_by=newest_by or keys)
+    query = query_id(rows)
+    # A batch that is cut off leaves its table; the next run of the same batch writes over it.
+    staging = f"{to.table}{_STAGING}_{query.replace('-', '')[:12]}"
+    with _connection(rows, to) as connection:
+        if _newest_batch(connection, to, query) >= number:
+            return False
+        _execute(connection, f"DROP TABLE IF EXISTS {staging}")
+        connection.commit()
+        options = {"url": to.url, "dbtable": staging, "driver": _DRIVER, **_login(to)}
+        rows.write.format("jdbc").options(**options).mode("overwrite").save()
+        _execute(connection, created_like(to.table, staging, keys=keys))
+        is_new = _execute(connection, noted(_batches(to)), query, number) == 1
+        if is_new:
+            _execute(connection, upsert_statement(to.table, staging, rows.columns, keys=keys, newest_by=newest_by))
+        _execute(connection, f"DROP TABLE {staging}")
+        connection.commit()
+        return is_new
+
+
+def created_like(table: str, staging: str, *, keys: Sequence[str]) -> str:
+    """The table with the columns of the rows, where there is none."""
+    primary = ", ".join(_quoted(key) for key in keys)
+    return f"CREATE TABLE IF NOT EXISTS {table} (LIKE {staging}, PRIMARY KEY ({primary}))"
+
+
+def noted(batches: str) -> str:
+    """Takes down a query's batch; no row where that batch or a newer one is down already."""
+    return (
+        f"INSERT INTO {batches} AS known (query, batch) VALUES (?, ?)"
+        " ON CONFLICT (query) DO UPDATE SET batch = excluded.batch WHERE known.batch < excluded.batch"
+    )
+
+
+def upsert_statement(
+    table: str, staging: str, columns: Sequence[str], *, keys: Sequence[str], newest_by: Sequence[str]
+) -> str:
+    """From the staging table into the table, by key."""
+    names = ", ".join(_quoted(name) for name in columns)
+    changed = ", ".join(f"{_quoted(name)} = excluded.{_quoted(name)}" for name in columns if name not in keys)
+    ours = ", ".join(f"ours.{_quoted(name)}" for name in newest_by)
+    theirs = ", ".join(f"excluded.{_quoted(name)}" for name in newest_by)
+    is_newer = f" WHERE ({ours}) < ({theirs})" if newest_by else ""
+    conflict = f"DO UPDATE SET {changed}{is_newer}" if changed else "DO NOTHING"
+    return (
+        f"INSERT INTO {table} AS ours ({names}) SELECT {names} FROM {staging}"
+        f" ON CONFLICT ({', '.join(_quoted(key) for key in keys)}) {conflict}"
+    )
+
+
+def _newest_batch(connection: Any, to: JdbcOutput, query: str) -> int:
+    """The newest batch that is noted of this query; -1 where none is."""
+    _execute(connection, f"CREATE TABLE IF NOT EXISTS {_batches(to)} (query text PRIMARY KEY, batch bigint NOT NULL)")
+    connection.commit()
+    statement = connection.prepareStatement(f"SELECT batch FROM {_batches(to)} WHERE query = ?")
+    statement.setString(1, query)
+    found = statement.executeQuery()
+    return int(found.getLong(1)) if found.next() else -1
+
+
+def _batches(to: JdbcOutput) -> str:
+    schema, dot, _ = to.table.rpartition(".")
+    return f"{schema}{dot}{BATCHES}"
+
+
+def _execute(connection: Any, sql: str, *values: str | int) -> int:
+    """Rows that the statement has changed."""
+    statement = connection.prepareStatement(sql)
+    try:
+        for index, value in enumerate(values, start=1):
+            statement.setObject(index, value)
+        statement.execute()
+        return int(statement.getUpdateCount())
+    finally:
+        statement.close()
+
+
+@contextmanager
+def _connection(rows: "DataFrame", to: JdbcOutput) -> Iterator[Any]:
+    """A connection of the driver's JVM that commits when it is told to, closed however that ends."""
+    jvm = rows.sparkSession._jvm
+    assert jvm is not None, "a batch runs in a driver, which has a JVM"
+    # Jars of the job lie outside of what java.sql.DriverManager sees; Spark's registry hands their drivers on.
+    jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(_DRIVER)
+    properties = jvm.java.util.Properties()
+    for name, value in _login(to).items():
+        properties.setProperty(name, value)
+    connection = jvm.java.sql.DriverManager.getConnection(to.url, properties)
+    try:
+        connection.setAutoCommit(False)
+        yield connection
+    finally:
+        # What is not committed is rolled back.
+        connection.close()
+
+
+def _login(to: JdbcOutput) -> dict[str, str]:
+    if not to.user:
+        return {}
+    return {"user": to.user, "password": read_secret(to.password_file, "sink.jdbc.password_file")}
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
