@@ -8,6 +8,7 @@ from streamops.backfill import BackfillProgress, Missing
 from streamops.control.backfill_plan import BackfillPlan
 from streamops.supervisor.backfills.backfill_desk import PlannedBackfill
 from streamops.supervisor.backfills.backfill_words import plan_lines
+from streamops.supervisor.commands import resume_command
 from streamops.supervisor.runs.report import RunOutcome, RunReport
 
 
@@ -50,6 +51,7 @@ def answer_lines(answer: BackfillAnswer) -> Iterator[str]:
         yield f"{where}: {answer.run.line}"
     if answer.trouble:
         yield f"{where}: it does not go on without a person: {answer.trouble}"
+        yield f"{where}: when the cause is mended: `{resume_command(plan.stream, plan.id)} --reason …`"
     yield from (f"  MISSING  {one}" for one in answer.missing)
 
 

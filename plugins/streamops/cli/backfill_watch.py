@@ -21,7 +21,9 @@ from streamops.supervisor.act_plans import refuse_if_seen_alive
 from streamops.supervisor.backfills.backfill_desk import BackfillDesk
 from streamops.supervisor.backfills.budget import BUDGET
 from streamops.supervisor.backfills.derived import backfill_spec
-from streamops.supervisor.decision import NEEDS_A_PERSON
+from streamops.supervisor.backfills.outcome import outcome_of
+from streamops.supervisor.commands import resume_command
+from streamops.supervisor.decision import NEEDS_A_PERSON, Decision
 from streamops.supervisor.runs.run_desk import RunDesk
 
 POLL = timedelta(seconds=2)
@@ -47,11 +49,20 @@ class BackfillWatch:
     def go(self, reason: str, *, estimate: timedelta | None, wait: bool) -> BackfillAnswer:
         """Begin or go on, and with `wait` stay until it is over or can't go on by itself."""
         requests = self._acts.requests
-        if requests.state().parked:
-            requests.release(reason)
+        requests.release(reason)
+        requests.start(reason)
         if not self.is_open:
             until = self._session.clock.now() + BUDGET
             requests.begin_run(ClaimMode.BACKFILL, reason, until=until, estimated=estimate)
+        return self.follow(wait=wait)
+
+    def stop(self, reason: str, *, wait: bool) -> BackfillAnswer:
+        """Let it end between two steps, and with `wait` stay until its driver has ended and that is on record."""
+        self._acts.requests.end_run(reason)
+        return self.follow(wait=wait)
+
+    def follow(self, *, wait: bool) -> BackfillAnswer:
+        """Supervise it: with `wait` until it is over or can't go on by itself, else until there is nothing to do at once."""
         supervisor = self._session.wiring.supervisor(
             self._spec, state_root=self._session.settings().state_root, actor="backfill", kind=Supervisor
         )
@@ -59,9 +70,7 @@ class BackfillWatch:
             with counted(f"backfilling {self._plan.stream}", total=self._plan.records) as tell:
                 return self._watched(supervisor, tell, wait=wait)
         except KeyboardInterrupt:
-            say(
-                f"the driver goes on; `streamops backfill {self._plan.stream} --resume {self._plan.id}` watches it again"
-            )
+            say(f"the driver goes on; `{resume_command(self._plan.stream, self._plan.id)}` watches it again")
             raise typer.Exit(130) from None
 
     def vouch(self, reason: str, *, dead: int | None, accepts_unsafe: bool) -> None:
@@ -76,17 +85,13 @@ class BackfillWatch:
         if accepts_unsafe:
             requests.release(reason, accepts_unsafe=True)
 
-    def stop(self, reason: str) -> None:
-        """Let it end between two steps; nothing happens when it is over."""
-        self._acts.requests.end_run(reason)
-
     def answer(self, trouble: str = "") -> BackfillAnswer:
         """Where it stands."""
-        number = self._newest_run()
+        number, progress = self._newest_run(), self._desk.progress(self._plan)
         return BackfillAnswer(
             plan=self._plan,
-            progress=self._desk.progress(self._plan),
-            run=self._runs.report(number) if number is not None else None,
+            progress=progress,
+            run=outcome_of(self._runs.report(number), progress) if number is not None else None,
             trouble=trouble,
             missing=self._missing() if trouble else (),
         )
@@ -97,9 +102,9 @@ class BackfillWatch:
                 decision = supervisor.settle()
                 done = self._desk.progress(self._plan)
                 tell(done.records_done, "all steps are done" if done.is_done else decision.reason)
-                answer = self.answer(decision.reason if decision.action in NEEDS_A_PERSON else "")
+                answer = self.answer(decision.reason if _needs_a_person(decision) else "")
                 is_begun = decision.action is Action.KEEP and not wait
-                if answer.trouble or is_begun or (answer.run and answer.run.is_over):
+                if answer.trouble or is_begun or answer.run is None or answer.run.is_over:
                     return answer
             except StreamOpsError as error:
                 # A look that fails is no answer: the driver needs none.
@@ -116,3 +121,9 @@ class BackfillWatch:
         except StreamOpsError as error:
             say(f"what of the rest is deleted can't be told: {error}")
             return ()
+
+
+def _needs_a_person(decision: Decision) -> bool:
+    """Whether nothing more happens until a person acts; a wait without an end is one for a word on a driver that is out of sight."""
+    is_endless = decision.action is Action.WAIT and decision.needs_attention and decision.until is None
+    return is_endless or decision.action in NEEDS_A_PERSON

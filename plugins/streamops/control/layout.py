@@ -60,6 +60,11 @@ def backfill_checkpoint(checkpoint: str, backfill: str) -> str:
     return join(backfill_folder(checkpoint, backfill), "checkpoint")
 
 
+def backfill_id(own_checkpoint: str) -> str:
+    """The id of the backfill that has this checkpoint of its own."""
+    return parent(own_checkpoint).rpartition("/")[2]
+
+
 def backfill_plan_address(own_checkpoint: str) -> str:
     """The plan of the backfill that has this checkpoint of its own."""
     return join(parent(own_checkpoint), "plan.json")

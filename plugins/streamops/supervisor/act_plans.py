@@ -26,6 +26,7 @@ from streamops.supervisor.act_effects import (
 )
 from streamops.supervisor.act_plan import Act, ActPlan
 from streamops.supervisor.act_progress import AwaitedStart
+from streamops.supervisor.commands import called
 from streamops.supervisor.decision import Action
 from streamops.supervisor.observe import EpochFacts
 from streamops.supervisor.sight import Sight
@@ -188,11 +189,11 @@ def refuse_if_seen_alive(look: Look, spec: StreamSpec, *, epoch: int) -> EpochFa
     found = next((facts for facts in look.observation.epochs if facts.epoch.number == epoch), None)
     if found is None:
         open_epochs = ", ".join(str(facts.epoch.number) for facts in look.observation.epochs) or "none"
-        raise ControlLogError(f"stream {spec.name}: epoch {epoch} is not open; open epochs: {open_epochs}")
+        raise ControlLogError(f"{called(spec)}: epoch {epoch} is not open; open epochs: {open_epochs}")
     is_alive = found.status is not None and found.status.state in (DriverState.RUNNING, DriverState.BROKEN)
     if is_alive or found.found:
         evidence = found.status.evidence if found.status else "a driver with its token lives"
-        raise ControlLogError(f"stream {spec.name}: epoch {epoch} is not dead: {evidence}")
+        raise ControlLogError(f"{called(spec)}: epoch {epoch} is not dead: {evidence}")
     return found
 
 

@@ -7,6 +7,7 @@ from streamops.control.state import Epoch, LogState
 from streamops.health import QUICK, Liveness, LivenessKind, Rhythm, StallAction, judge_liveness
 from streamops.launch import DriverState
 from streamops.spec import StreamSpec, TriggerKind
+from streamops.supervisor.commands import to_confirm_dead
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.end_rules import record_end
 from streamops.supervisor.given_timings import timings_of
@@ -188,7 +189,7 @@ def _wait_for_unseen(facts: EpochFacts, spec: StreamSpec, evidence: str) -> Deci
     return Decision(
         action=Action.WAIT,
         reason=f"epoch {number} can't be seen from here ({evidence}) and its beat stands still: make sure that it is dead,"
-        f" then `streamops start {spec.name} --confirm-dead {number} --reason …`",
+        f" then `{to_confirm_dead(spec, number)} --reason …`",
         epoch=number,
         needs_attention=True,
     )

@@ -34,6 +34,7 @@ from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.supervisor.act import new_record
 from streamops.supervisor.checkpoints import position_of, read_checkpoints
+from streamops.supervisor.commands import called, to_adopt, to_release, to_start, to_stop
 
 _TRIES = 10
 
@@ -60,6 +61,7 @@ class Requests:
         self._storage = storage
         self._clock = clock
         self._author = author
+        self._called = called(spec)
         self._log = ControlLog.of_checkpoint(storage, spec.checkpoint)
 
     def state(self) -> LogState:
@@ -81,13 +83,11 @@ class Requests:
         """
         state = self.state()
         if state.desire is Desire.STOPPED or state.parked:
-            act = "start" if state.desire is Desire.STOPPED else "release"
-            raise ControlLogError(
-                f"stream {self._spec.name} stands still, there is nothing to restart: `streamops {act} {self._spec.name}`"
-            )
+            command = to_start(self._spec) if state.desire is Desire.STOPPED else to_release(self._spec)
+            raise ControlLogError(f"{self._called} stands still, there is nothing to restart: `{command}`")
         if state.newest is None:
             raise ControlLogError(
-                f"stream {self._spec.name} never had a driver: a supervisor starts one with the present declaration"
+                f"{self._called} never had a driver: a supervisor starts one with the present declaration"
             )
         if state.replacement and (state.replacement.force or not force):
             return None
@@ -133,20 +133,20 @@ class Requests:
 
         def refuse(state: LogState) -> None:
             if state.maintenance is None or state.maintenance.record != open_one.record:
-                raise ControlLogError(f"stream {self._spec.name}: the run of record {open_one.record} has just ended")
+                raise ControlLogError(f"{self._called}: the run of record {open_one.record} has just ended")
 
         return self._append(MaintenanceEnded(), reason, refuse=refuse)
 
     def _refuse_a_run(self, state: LogState) -> None:
-        name, open_one = self._spec.name, state.maintenance
+        open_one = state.maintenance
         if state.parked:
-            raise ControlLogError(f"stream {name} is parked ({state.parked.reason}): `streamops release {name}` first")
+            raise ControlLogError(f"{self._called} is parked ({state.parked.reason}): `{to_release(self._spec)}` first")
         if state.desire is Desire.STOPPED:
-            raise ControlLogError(f"stream {name} is stopped on purpose: `streamops start {name}` first")
+            raise ControlLogError(f"{self._called} is stopped on purpose: `{to_start(self._spec)}` first")
         if open_one and open_one.until > self._clock.now():
             what = "a bounded run" if open_one.run else "a maintenance"
             raise ControlLogError(
-                f"stream {name}: {what} by {open_one.note.by.actor} is under way until"
+                f"{self._called}: {what} by {open_one.note.by.actor} is under way until"
                 f" {open_one.until.isoformat(timespec='seconds')}: {open_one.note.reason}"
             )
 
@@ -155,7 +155,7 @@ class Requests:
         open_numbers = [known.number for known in self.state().open_epochs]
         if epoch not in open_numbers:
             found = ", ".join(map(str, open_numbers)) or "none"
-            raise ControlLogError(f"stream {self._spec.name}: epoch {epoch} is not open; open epochs: {found}")
+            raise ControlLogError(f"{self._called}: epoch {epoch} is not open; open epochs: {found}")
         ended = DriverEnded(epoch=epoch, outcome=Outcome.CONFIRMED_DEAD, position=self._position())
         return self._append(ended, reason)
 
@@ -172,7 +172,7 @@ class Requests:
         after = self._position()
         if after != before or self._beats(seen) != beats:
             raise ControlLogError(
-                f"stream {self._spec.name}: its checkpoint moved from batch {before.offset} to {after.offset}, or a driver"
+                f"{self._called}: its checkpoint moved from batch {before.offset} to {after.offset}, or a driver"
                 f" beat, within {watch.total_seconds():.0f} s: somebody runs it; stop that query first"
             )
         # The snapshot may tell of a log that is lost, and nothing could be appended to what is left of it. Where that is
@@ -186,8 +186,8 @@ class Requests:
         running = [epoch.number for epoch in state.open_epochs if epoch.submission or not state.parked]
         if running:
             raise ControlLogError(
-                f"stream {self._spec.name}: epoch {running[-1]} may run; an unsafe start is accepted only"
-                " for the very next start, so stop the stream first"
+                f"{self._called}: epoch {running[-1]} may run; an unsafe start is accepted only"
+                f" for the very next start, so `{to_stop(self._spec)}` first"
             )
 
     def _refuse_needless_adoption(self, position: Position, epochs_seen: int) -> None:
@@ -198,11 +198,9 @@ class Requests:
         if epochs_seen >= state.next_epoch:
             return
         if state.position is not None:
-            raise ControlLogError(
-                f"stream {self._spec.name}: its checkpoint has a control log already, nothing to adopt"
-            )
+            raise ControlLogError(f"{self._called}: its checkpoint has a control log already, nothing to adopt")
         if position.offset < 0 and position.commit < 0:
-            raise ControlLogError(f"stream {self._spec.name}: its checkpoint is new, nothing to adopt")
+            raise ControlLogError(f"{self._called}: its checkpoint is new, nothing to adopt")
 
     def _position(self) -> Position:
         return position_of(*read_checkpoints(self._storage, self._spec.checkpoint))
@@ -225,8 +223,8 @@ class Requests:
             state = self.state()
             if seen >= state.next_epoch and not isinstance(body, Adopted):
                 raise ControlLogError(
-                    f"stream {self._spec.name}: drivers up to epoch {seen} left traces that its control log knows nothing"
-                    " of: restore the log, or adopt the checkpoint"
+                    f"{self._called}: drivers up to epoch {seen} left traces that its control log knows nothing"
+                    f" of: restore the log; where that can't be done, `{to_adopt(self._spec)}`"
                 )
             if refuse:
                 refuse(state)
@@ -237,4 +235,4 @@ class Requests:
                 continue
             save_snapshot_if_due(self._storage, self._log.control, state, record)
             return record
-        raise ControlLogError(f"stream {self._spec.name}: the log was busy {_TRIES} times in a row, try again")
+        raise ControlLogError(f"{self._called}: the log was busy {_TRIES} times in a row, try again")

@@ -13,6 +13,7 @@ from streamops.restart import (
 )
 from streamops.spec import Mode, StreamSpec
 from streamops.supervisor.checkpoints import position_of
+from streamops.supervisor.commands import to_adopt, to_release
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.given_timings import timings_of
 from streamops.supervisor.observe import Observation
@@ -52,7 +53,7 @@ def log_is_behind(observation: Observation, spec: StreamSpec) -> Decision | None
         action=Action.BLOCKED,
         reason=f"drivers up to epoch {ahead} ran on {spec.checkpoint}, but its control log {known}: it was deleted or an"
         f" older copy was put back. Restore the log; where that can't be done, make sure that no driver lives, then"
-        f" `streamops adopt {spec.name} --reason …`",
+        f" `{to_adopt(spec)} --reason …`",
         needs_attention=True,
     )
 
@@ -109,7 +110,7 @@ def _unadopted(observation: Observation, spec: StreamSpec) -> Decision | None:
     return Decision(
         action=Action.PARK,
         reason=f"the checkpoint has a history (batch {checkpoint.last_offset}) that the control log knows nothing of:"
-        f" make sure that nobody runs it, then `streamops adopt {spec.name} --reason …`",
+        f" make sure that nobody runs it, then `{to_adopt(spec)} --reason …`",
     )
 
 
@@ -127,7 +128,7 @@ def foreign_writer(observation: Observation, spec: StreamSpec) -> Decision | Non
         action=Action.PARK,
         reason=f"a foreign writer was here: the last driver of ours left query {known.query_id or 'none'} at offset"
         f" {known.offset}, commit {known.commit}; now it is query {found.query_id or 'none'} at offset {found.offset},"
-        f" commit {found.commit}. Stop it, then `streamops release {spec.name} --accept-unsafe --reason …`",
+        f" commit {found.commit}. Stop it, then `{to_release(spec, accepts_unsafe=True)} --reason …`",
     )
 
 
@@ -150,7 +151,7 @@ def _late_batch(observation: Observation, spec: StreamSpec) -> Decision | None:
         action=Action.PARK,
         reason=f"a foreign writer was here: the driver of epoch {newest.number} gave its last sign at {sign.isoformat()},"
         f" batch {checkpoint.last_offset} was planned at {planned.isoformat()}. Stop it, then"
-        f" `streamops release {spec.name} --accept-unsafe --reason …`",
+        f" `{to_release(spec, accepts_unsafe=True)} --reason …`",
     )
 
 
@@ -245,6 +246,6 @@ def _by_plan(observation: Observation, spec: StreamSpec) -> Decision:
     return Decision(
         action=Action.PARK,
         reason=f"a start now is {plan.safety}: {plan.summary}. Repair it, or accept it with"
-        f" `streamops release {spec.name} --accept-unsafe --reason …`",
+        f" `{to_release(spec, accepts_unsafe=True)} --reason …`",
         plan=plan,
     )

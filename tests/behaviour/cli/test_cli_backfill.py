@@ -320,3 +320,39 @@ def test_a_table_that_is_a_checkpoint_is_refused(orders):
 
     assert answer.code == 1
     assert "the checkpoint of orders" in answer.err
+
+
+def test_a_backfill_that_can_t_go_on_names_the_command_that_lets_it(orders, elsewhere):
+    driver = Driver(orders)
+    orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--chunk", "150", "--yes", "--no-wait")
+    driver.work()
+    driver.leave(Outcome.STOPPED)
+    orders.storage.write(join(driver.checkpoint, "commits", "7"), commit())  # A stranger's.
+    orders.clock.on_sleep = lambda: None
+
+    parked = orders.run("backfill", "orders", "--resume", driver.name)
+    orders.storage.delete(join(driver.checkpoint, "commits", "7"))
+    orders.clock.on_sleep = driver.work
+    command = f"streamops backfill orders --resume {driver.name} --accept-unsafe --reason"
+    resumed = orders.run(*command.split()[1:], "it was me")
+
+    assert parked.code == 1
+    assert f"`{command} …`" in parked.out
+    assert f"when the cause is mended: `streamops backfill orders --resume {driver.name} --reason …`" in parked.out
+    assert "100 % done" in resumed.out, resumed.err
+
+
+def test_a_backfill_whose_driver_ended_right_behind_its_last_commit_is_finished(orders, elsewhere):
+    driver = Driver(orders)
+    orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--yes", "--no-wait")
+    driver.work()
+    orders.clock.on_sleep = lambda: None
+    orders.run("backfill", "orders", "--stop", driver.name, "--reason", "later")
+    driver.leave(Outcome.STOPPED)
+
+    resumed = orders.run("backfill", "orders", "--resume", driver.name)
+
+    assert resumed.code == 0
+    assert "100 % done" in resumed.out
+    assert "finished: 1 batch (0)" in resumed.out
+    assert len(orders.launcher.drivers) == 1

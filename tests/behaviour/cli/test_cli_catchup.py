@@ -23,6 +23,10 @@ def in_turn(*steps: Callable[[], object]) -> Callable[[], None]:
     return lambda: (next(left, lambda: None)(), None)[1]
 
 
+def give_up() -> None:
+    pytest.fail("the command still waits")
+
+
 @pytest.fixture
 def running(terminal: Terminal) -> Terminal:
     """A live stream: epoch 1 has committed batches up to 4, and 17 + 25 offsets wait."""
@@ -329,3 +333,25 @@ def test_a_live_query_is_not_stopped_for_a_run_that_could_only_fail(running: Ter
     assert answer.code == 1
     assert "stream orders: a run is refused, its start would be " in answer.err
     assert "maintenance_begun" not in running.kinds()
+
+
+def test_a_run_that_was_ended_before_its_driver_was_started_is_not_waited_for(running: Terminal) -> None:
+    """Its claim stays open while the stream stands still: nobody submits it, and no newer claim comes."""
+
+    def end_and_stop() -> None:
+        running.obey()
+        asked = running.supervisor()
+        while running.newest().claim.mode is not ClaimMode.CATCHUP:
+            asked.step()
+        running.requests().end_run("not tonight")
+        running.requests().stop("maintenance of the rack")
+
+    running.clock.on_sleep = in_turn(end_and_stop, *[running.settle] * 20, give_up)
+
+    answer = catchup(running)
+
+    assert answer.code == 1
+    assert answer.out.splitlines()[-1] == (
+        "orders: it does not go on without a person: the run was ended before a driver of it was started (epoch 2 is claimed"
+        " and not submitted), and the stream stands still since: stopped by person:ana: maintenance of the rack"
+    )

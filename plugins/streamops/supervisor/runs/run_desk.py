@@ -19,6 +19,7 @@ from streamops.storage import Storage, join
 from streamops.supervisor.act_effects import budget_of_release, in_seconds, stop_effect, unattended
 from streamops.supervisor.act_plan import Act, ActPlan
 from streamops.supervisor.act_progress import ActProgress, Stage, why_it_lives
+from streamops.supervisor.commands import to_release
 from streamops.supervisor.decision import NEEDS_A_PERSON, Action
 from streamops.supervisor.desk import Desk
 from streamops.supervisor.find_request import find_record
@@ -199,6 +200,8 @@ class RunDesk:
         open_one = look.observation.state.maintenance
         if open_one is None or open_one.record != number:
             living = why_it_lives(look) if look.observation.state.replacement else ""
+            if left := _left_unsubmitted(look):
+                return ActProgress(stage=Stage.FAILED, evidence=left)
             return ActProgress(stage=Stage.PENDING if living else Stage.DONE, evidence=living or "the run is over")
         stage = Stage.FAILED if look.decision.action in _STANDS_STILL else Stage.PENDING
         return ActProgress(stage=stage, evidence=look.decision.reason)
@@ -224,7 +227,7 @@ class RunDesk:
             return
         raise ControlLogError(
             f"stream {self.spec.name}: a run is refused, its start would be {plan.safety}: {plan.summary}. Mend that, or accept"
-            f" it with `streamops release {self.spec.name} --accept-unsafe --reason …`"
+            f" it with `{to_release(self.spec, accepts_unsafe=True)} --reason …`"
         )
 
     def _estimate(self, news: News) -> timedelta | None:
@@ -234,6 +237,20 @@ class RunDesk:
         history = last_progress(self._storage, self._control)
         needed = catch_up(news.offsets, throughput_of(history), growth=0).duration
         return needed + START if needed is not None else None
+
+
+def _left_unsubmitted(look: Look) -> str:
+    """Why the claim of a run that was ended stays open: nobody submits it, and nobody takes its place; empty otherwise.
+
+    A stream that stands still gets no newer claim, and only behind one could the end of this one be recorded.
+    """
+    newest = look.observation.state.newest
+    if newest is None or not newest.is_open or newest.submission or look.decision.action not in NEEDS_A_PERSON:
+        return ""
+    return (
+        f"the run was ended before a driver of it was started (epoch {newest.number} is claimed and not submitted), and the"
+        f" stream stands still since: {look.decision.reason}"
+    )
 
 
 def _rows_of(trace: DriverTraces) -> int | None:
