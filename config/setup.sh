@@ -5,6 +5,8 @@
 #   .tools                               a small venv that holds uv, pinned
 #   .venv                                every package of requirements.lock, checked by hash, and streamops (editable)
 #   .jars/spark, .jars/broker            the jars of config/pom.xml
+#   .jars/postgres                       initdb and postgres out of the archive of config/pom.xml, on Linux with amd64 or arm64;
+#                                        elsewhere the machine's own, as root on Debian installed when missing
 #
 # .venv and .jars each carry a stamp of what they were made from, removed before work on them begins and written once it
 # has succeeded. So an interrupted run leaves no stamp, and the next one makes that part anew.
@@ -152,7 +154,7 @@ venv_is_in_place() { [[ -x .venv/bin/python && $(stamp_of $VENV_STAMP) == "$(wan
 
 venv_can_be_kept() { [[ -x .venv/bin/python && $(stamp_of $VENV_STAMP) == "$(venv_identity)"$'\n'* ]]; }
 
-jars_are_in_place() { [[ -d .jars/spark && -d .jars/broker && $(stamp_of $JARS_STAMP) == "$(wanted_jars_stamp)" ]]; }
+jars_are_in_place() { [[ -d .jars/spark && -d .jars/broker && -d .jars/postgres && $(stamp_of $JARS_STAMP) == "$(wanted_jars_stamp)" ]]; }
 
 # --- parts --------------------------------------------------------------------
 
@@ -199,21 +201,54 @@ make_venv() {
 # Copied beside the old folder and swapped in, so that a torn jar is never on a class path.
 copy_jars_of_profile() {
   local profile=$1
+  shift
   rm -rf ".jars/$profile.new"
-  mvn --quiet --batch-mode --no-transfer-progress --strict-checksums --file config/pom.xml "-P$profile" \
+  mvn --quiet --batch-mode --no-transfer-progress --strict-checksums --file config/pom.xml "-P$profile" "$@" \
     dependency:copy-dependencies "-DoutputDirectory=$ROOT/.jars/$profile.new" 2>&1 |
     sed $'s/\e\\[[0-9;]*m//g' # Maven writes colour resets into logs, whatever it is told
-  rm -rf ".jars/$profile"
-  mv ".jars/$profile.new" ".jars/$profile"
+  swap_in "$profile"
+}
+
+swap_in() {
+  rm -rf ".jars/$1"
+  mv ".jars/$1.new" ".jars/$1"
+}
+
+# The machine's name in the artifacts of embedded-postgres; nothing where there is none that fits.
+postgres_platform() {
+  case "$(uname -s)-$(uname -m)" in
+    Linux-x86_64) echo linux-amd64 ;;
+    Linux-aarch64) echo linux-arm64v8 ;;
+  esac
+}
+
+machine_has_postgres() { command -v postgres >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; }
+
+# The folder is there afterwards in any case: empty it says that the machine's own programs are meant.
+make_postgres() {
+  local platform
+  platform=$(postgres_platform)
+  if [[ -z $platform ]]; then
+    machine_has_postgres || install_first_known_package "PostgreSQL (initdb, postgres)" postgresql
+    mkdir -p .jars/postgres
+    return
+  fi
+  copy_jars_of_profile postgres "-Dpostgres.platform=$platform"
+  "$PYTHON" -m zipfile -e .jars/postgres/*.jar .jars/postgres
+  mkdir -m 755 .jars/postgres.new # for the user who runs the server in the place of root
+  "$PYTHON" -m tarfile -e .jars/postgres/*.txz .jars/postgres.new
+  swap_in postgres
 }
 
 make_jars() {
   require_maven
   mkdir -p .jars
   rm -f $JARS_STAMP
-  say ".jars: copying the jars of Spark and of the Kafka broker with Maven (about 20 s; the first time a minute or two)"
+  say ".jars: copying the jars of Spark and of the Kafka broker, and PostgreSQL, with Maven" \
+    "(about 30 s; the first time a minute or two)"
   copy_jars_of_profile spark
   copy_jars_of_profile broker
+  make_postgres
   write_stamp $JARS_STAMP "$(wanted_jars_stamp)"
 }
 

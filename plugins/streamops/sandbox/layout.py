@@ -72,6 +72,26 @@ class SandboxLayout:
         return self.root / "kafka"
 
     @property
+    def postgres(self) -> Path:
+        """The database server's data; it may belong to another user, who runs the server in the place of root."""
+        return self.root / "postgres"
+
+    @property
+    def postgres_password(self) -> Path:
+        """The password of the database's only user. Readable by the owner of the sandbox only."""
+        return self.root / "postgres-password"
+
+    @property
+    def rest_ledger(self) -> Path:
+        """What the HTTP endpoint has accepted, one JSON object a line."""
+        return self.root / "rest" / "ledger.jsonl"
+
+    @property
+    def rest_token(self) -> Path:
+        """The bearer token that the HTTP endpoint asks for. Readable by the owner of the sandbox only."""
+        return self.root / "rest-token"
+
+    @property
     def airflow_home(self) -> Path:
         """AIRFLOW_HOME: database, task logs, password file."""
         return self.root / "airflow"
@@ -93,6 +113,11 @@ class SandboxLayout:
     @property
     def broker_jars(self) -> Path:
         return self.project / ".jars" / "broker"
+
+    @property
+    def postgres_programs(self) -> Path:
+        """Where `make setup` puts the programs of PostgreSQL."""
+        return self.project / ".jars" / "postgres" / "bin"
 
     @property
     def dags(self) -> Path:

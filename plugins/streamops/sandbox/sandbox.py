@@ -19,6 +19,9 @@ from streamops.sandbox.daemon import DaemonEndedError, Daemons
 from streamops.sandbox.layout import SandboxLayout, find_project
 from streamops.sandbox.orders import DEFAULT_MALFORMED_EVERY, DEFAULT_RATE, OrdersState, load_orders_state
 from streamops.sandbox.ports import LOOPBACK
+from streamops.sandbox.postgres import Postgres
+from streamops.sandbox.rest_endpoint import RestEndpoint
+from streamops.sandbox.services import Services
 from streamops.sandbox.state import ADMIN, SandboxState, load_state, save_state
 from streamops.sandbox.status import Condition, DaemonStatus, SandboxStatus
 from streamops.sandbox.waiting import Narrator, StderrNarrator
@@ -50,13 +53,13 @@ class Sandbox:
         self.layout = layout
         self._inherited = inherited
         self._added = dict(added or {})
-        self.daemons = Daemons(layout, clock=clock or SystemClock(), narrator=narrator or StderrNarrator())
+        self._clock = clock or SystemClock()
+        self.daemons = Daemons(layout, clock=self._clock, narrator=narrator or StderrNarrator())
 
     @classmethod
     def of_project(cls, project: Path | None = None, *, narrator: Narrator | None = None) -> "Sandbox":
         """The sandbox of this project, or of the one around the working directory; SandboxError when there is none."""
-        found = project or find_project(Path.cwd())
-        return cls(SandboxLayout.of_project(found), narrator=narrator)
+        return cls(SandboxLayout.of_project(project or find_project(Path.cwd())), narrator=narrator)
 
     def up(self, *, with_airflow: bool = True, topics: Sequence[str] = (kafka.ORDERS_TOPIC,)) -> SandboxStatus:
         """Start what is not running and return when everything answers; doing so again changes nothing.
@@ -73,8 +76,35 @@ class Sandbox:
                 self.airflow.start()
         return self.status()
 
+    def start_postgres(self) -> Postgres:
+        """Start the database server unless it runs, and return when it takes connections.
+
+        Raises SandboxError without the programs of PostgreSQL or when it does not come up.
+        """
+        self.layout.create_folders()
+        with self._alone():
+            self._choose_addresses()
+            if not self._lives(Postgres.DAEMON):
+                save_state(self.layout.state, self._state().with_free_postgres_port())
+            (server := self.services.postgres).start()
+        return server
+
+    def start_rest_endpoint(self) -> RestEndpoint:
+        """Start the HTTP endpoint unless it runs, and return when it answers; its ledger goes on where it ended.
+
+        Raises SandboxError when it does not come up.
+        """
+        self.layout.create_folders()
+        with self._alone():
+            self._choose_addresses()
+            if not self._lives(RestEndpoint.DAEMON):
+                save_state(self.layout.state, self._state().with_free_rest_port())
+            endpoint = self.services.rest_endpoint
+            endpoint.start(self._daemon_environment())
+        return endpoint
+
     def down(self, *, before_broker_stops: Sequence[Callable[[], None]] = ()) -> None:
-        """Stop the generators, Airflow, then the broker; all data stays.
+        """Stop the generators, Airflow, then the broker and the services; all data stays.
 
         Streams are not the sandbox's to stop: `before_broker_stops` is the place for it. At that moment no Airflow can
         start them again, and the broker is still there for their last batch. An error there leaves the broker up.
@@ -89,6 +119,7 @@ class Sandbox:
             for stop_streams in before_broker_stops:
                 stop_streams()
             self.broker.stop()
+            self.services.stop()
 
     def reset(self) -> None:
         """Remove everything the sandbox has ever written; SandboxError while a daemon lives."""
@@ -104,6 +135,7 @@ class Sandbox:
             daemons=(
                 self._daemon_status(kafka.DAEMON, is_healthy=self._lives(kafka.DAEMON) and self.broker.is_answering()),
                 *self._airflow_status(),
+                *self._services_status(),
                 *(self._daemon_status(topic, is_healthy=None) for topic in self._topics() or (kafka.ORDERS_TOPIC,)),
             ),
             kafka_bootstrap=self.broker.bootstrap if state else None,
@@ -122,6 +154,7 @@ class Sandbox:
             # Drivers of the sandbox listen on loopback only, like everything else in it.
             "SPARK_LOCAL_IP": LOOPBACK,
             "STREAMOPS_JAVA_OPTIONS": QUICK_START,
+            **self.services.environment(),
             **self._added,
         }
 
@@ -130,6 +163,11 @@ class Sandbox:
         """The Kafka broker; SandboxError before the first `up`."""
         state = self._state()
         return kafka.Broker(self.layout, self.daemons, port=state.kafka_port, controller_port=state.controller_port)
+
+    @property
+    def services(self) -> Services:
+        """The parts that only some streams need; SandboxError before the first start of anything."""
+        return Services(self.layout, self.daemons, state=self._state(), clock=self._clock)
 
     @property
     def airflow(self) -> Airflow:
@@ -235,6 +273,11 @@ class Sandbox:
             condition = Condition.HEALTHY if is_healthy else Condition.UNHEALTHY
         pid = record.pid if record else None
         return DaemonStatus(name=name, condition=condition, pid=pid, log=self.daemons.log_path(name))
+
+    def _services_status(self) -> tuple[DaemonStatus, ...]:
+        """Of those that were ever started."""
+        health = self.services.health() if load_state(self.layout.state) else {}
+        return tuple(self._daemon_status(daemon, is_healthy=answers) for daemon, answers in health.items())
 
     def _airflow_status(self) -> tuple[DaemonStatus, ...]:
         lives = any(self._lives(component.daemon) for component in Component)

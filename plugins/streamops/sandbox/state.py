@@ -27,6 +27,10 @@ class SandboxState:
     fernet_key: str = field(repr=False)
     api_secret_key: str = field(repr=False)
     jwt_secret: str = field(repr=False)
+    postgres_port: int | None = None
+    """None until the database is asked for."""
+    rest_port: int | None = None
+    """None until the HTTP endpoint is asked for."""
 
     @classmethod
     def choose(cls) -> "SandboxState":
@@ -53,10 +57,20 @@ class SandboxState:
         """The same state where its Airflow port is free, else with another. Ask only while the API server is down."""
         return self._with_free("airflow_port")
 
+    def with_free_postgres_port(self) -> "SandboxState":
+        """The same state where its database port is chosen and free, else with another. Ask only while the database is down."""
+        return self._with_free("postgres_port")
+
+    def with_free_rest_port(self) -> "SandboxState":
+        """The same state where its endpoint's port is chosen and free, else with another. Ask only while the endpoint is down."""
+        return self._with_free("rest_port")
+
     def _with_free(self, name: str) -> "SandboxState":
-        if is_free(getattr(self, name)):
+        port: int | None = getattr(self, name)
+        if port is not None and is_free(port):
             return self
-        taken = frozenset({self.kafka_port, self.controller_port, self.airflow_port})
+        chosen = (self.kafka_port, self.controller_port, self.airflow_port, self.postgres_port, self.rest_port)
+        taken = frozenset(port for port in chosen if port is not None)
         # mypy cannot know that the names above are those of integer fields.
         return replace(self, **{name: free_port(taken=taken)})  # type: ignore[arg-type]
 

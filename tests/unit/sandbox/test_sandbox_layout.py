@@ -7,7 +7,7 @@ import pytest
 from streamops.errors import SandboxError
 from streamops.sandbox.layout import SandboxLayout, find_project
 
-OF_THE_PROJECT = {"broker_jars", "dags", "plugins", "stream_config"}
+OF_THE_PROJECT = {"broker_jars", "dags", "plugins", "postgres_programs", "stream_config"}
 
 
 def a_project(folder: Path) -> Path:

@@ -1,5 +1,6 @@
 """Ports and secrets are chosen once and kept where nobody else reads them."""
 
+import json
 import socket
 from pathlib import Path
 
@@ -58,3 +59,26 @@ def test_a_state_without_a_key_says_what_to_do(tmp_path: Path) -> None:
 
     with pytest.raises(SandboxError, match="reset"):
         load_state(tmp_path / "state.json")
+
+
+def test_the_ports_of_services_are_chosen_when_first_asked_for_and_then_kept() -> None:
+    state = SandboxState.choose()
+    assert (state.postgres_port, state.rest_port) == (None, None)
+
+    asked = state.with_free_postgres_port().with_free_rest_port()
+
+    assert asked.postgres_port is not None
+    assert asked.rest_port is not None
+    chosen = {asked.kafka_port, asked.controller_port, asked.airflow_port, asked.postgres_port, asked.rest_port}
+    assert len(chosen) == 5
+    assert asked.with_free_postgres_port().with_free_rest_port() == asked
+
+
+def test_a_state_from_before_there_were_services_is_read(tmp_path: Path) -> None:
+    state = SandboxState.choose()
+    save_state(tmp_path / "state.json", state)
+    content = json.loads((tmp_path / "state.json").read_text())
+    del content["postgres_port"], content["rest_port"]
+    (tmp_path / "state.json").write_text(json.dumps(content))
+
+    assert load_state(tmp_path / "state.json") == state
