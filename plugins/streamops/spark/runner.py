@@ -31,6 +31,7 @@ from streamops.spark.lease import DriverIdentity, Lease
 from streamops.spark.logfile import CappedLog
 from streamops.spark.query import RunningQueries, planned_queries
 from streamops.spark.report import DriverReport
+from streamops.spark.spark_faults import go_round_faults
 from streamops.spark.stop_signal import StopSignal
 from streamops.spark.watchdog import Watchdog, kill_processes
 
@@ -60,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.getOrCreate()
+    go_round_faults(spark)
     stop_signal.listen_in_jvm(spark)
     ending = _Driver(spark, arguments, stop_signal, clock=SystemClock()).run()
     log.info("driver of epoch=%d ends: %s %s", arguments.epoch, ending.outcome, ending.text.partition("\n")[0])
@@ -204,11 +206,15 @@ class _Driver:
 
 
 def _load_define(job: str) -> Callable[["SparkSession", StreamContext], Any]:
+    from pyspark import cloudpickle
+
     spec = importlib.util.spec_from_file_location("streamops_job", job)
     if spec is None or spec.loader is None:
         raise ImportError(f"{job} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
+    # Python workers have no module of this name: the job's functions travel to them whole.
+    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     spec.loader.exec_module(module)
     define: Callable[[SparkSession, StreamContext], Any] | None = getattr(module, "define", None)
     if define is None:
