@@ -35,8 +35,6 @@ from support.specs import SUPERVISOR, seconds
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
-# No Python UDF here: over a Delta table one hung for half an hour, worker and ColumnarArrowEvalPython waiting for each other
-# (Spark 4.2.0 on two busy cores; why is not known).
 BOTH = """
 def define(spark, stream):
     rows = stream.{read}(spark).select("n")

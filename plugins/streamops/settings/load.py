@@ -13,10 +13,11 @@ from streamops.errors import SettingsError
 from streamops.settings.conflicts import conflicts
 from streamops.settings.folders import resolve_state_folder
 from streamops.settings.model import DeclaredFile, DeclaredStream
+from streamops.settings.notices import notices_of
 from streamops.settings.problems import Refusal, SettingsProblem, dotted, refusals_of, shown
 from streamops.settings.resolve import resolve_stream
 from streamops.settings.yaml_file import Place, YamlFile, parse_yaml
-from streamops.spec import Mode, StreamSpec, TriggerKind
+from streamops.spec import Mode, StreamSpec
 from streamops.spec.health_rounds import HealthRounds
 from streamops.spec.stream import is_stream_name
 
@@ -49,10 +50,7 @@ class Settings:
     def notices(self) -> tuple[str, ...]:
         """What works and should be declared otherwise."""
         return tuple(
-            f"{self.path}: streams.{spec.name}.trigger: once is deprecated since Spark 3.4: it ignores rate limits, and where a"
-            " batch is uncommitted it runs only that one and ends; available_now reads all that there is, in batches"
-            for spec in self.streams
-            if spec.trigger.kind is TriggerKind.ONCE
+            f"{self.path}: streams.{spec.name}.{notice}" for spec in self.streams for notice in notices_of(spec)
         )
 
     @property

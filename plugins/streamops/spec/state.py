@@ -1,4 +1,4 @@
-"""How a query keeps its state: what Spark pins at the first start of a checkpoint."""
+"""How a query keeps its state: much of it Spark pins at the first start of a checkpoint."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,12 +23,12 @@ _PROVIDERS = {
 class StateSpec:
     """What is declared of a stream's state; None leaves it to Spark's confs.
 
-    A checkpoint keeps the first values of all three: later ones have no effect, or make the start fail.
+    A checkpoint keeps its store and its number of partitions, other values have no effect later (OffsetSeqMetadata, 4.2).
     """
 
     store: StateStore | None = None
     changelog: bool | None = None
-    """Whether RocksDB uploads what has changed instead of all its files with each batch."""
+    """Whether RocksDB uploads what has changed instead of all its files with each batch; may change from start to start."""
     shuffle_partitions: int | None = None
     """How many partitions the state has. Spark's default is 200, each with files of its own: 2 to 8 do for a small stream."""
 

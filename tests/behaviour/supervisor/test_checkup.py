@@ -10,7 +10,7 @@ from streamops.errors import CorruptRecordError, StorageError
 from streamops.health import StallPolicy
 from streamops.health.verdict import Verdict
 from streamops.restart import Safety, SinkGuarantee
-from streamops.spec import LaunchSpec
+from streamops.spec import LaunchSpec, StateSpec
 from streamops.storage import join
 from streamops.supervisor.checks.checkup import check_stream
 from support.base_checkpoint import ADDRESS, BASE_ID, entry, files, stored
@@ -171,3 +171,13 @@ def test_a_declared_setting_that_the_checkpoint_pins_otherwise_is_a_note():
 
     assert (checkup.verdict, rules(checkup)) == (Verdict.OK, ["ignored-confs"])
     assert checkup.findings[0].evidence == "spark.sql.shuffle.partitions is '200' here, '400' is asked for"
+
+
+def test_state_that_is_declared_otherwise_than_the_checkpoint_pins_it_is_a_warning():
+    header = '{"batchWatermarkMs":0,"batchTimestampMs":1772366400000,"conf":{"spark.sql.shuffle.partitions":"200"}}'
+    storage = stored(files(offsets_4=entry(4, header=header)))
+
+    checkup = checked(storage, state=StateSpec(shuffle_partitions=4))
+
+    assert (checkup.verdict, rules(checkup)) == (Verdict.WARNING, ["ignored-confs"])
+    assert checkup.findings[0].evidence == "spark.sql.shuffle.partitions is '200' here, '4' is asked for"

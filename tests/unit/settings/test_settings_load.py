@@ -382,3 +382,36 @@ def test_a_catch_up_differs_from_the_live_query_by_what_it_says(project: Project
     assert run.launch.master == "local[4]"
     assert run.launch.conf == (("spark.driver.memory", "4g"), ("spark.ui.enabled", "false"))
     assert run.source.options == (("maxoffsetspertrigger", "9"), ("startingOffsets", "earliest"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "notice"),
+    [
+        pytest.param(
+            {"trigger": {"continuous": "1s"}, "sink": {"guarantee": "at-least-once"}},
+            "streams.orders.trigger: continuous is experimental",
+            id="continuous is not exactly once",
+        ),
+        pytest.param(
+            {"state": {"store": "rocksdb"}},
+            "streams.orders.state: shuffle_partitions is not declared: Spark's default of 200",
+            id="200 partitions for a small state",
+        ),
+        pytest.param(
+            {"source": {"kafka": {"options": {"failOnDataLoss": False}}}},
+            "streams.orders.source.kafka.options.failOnDataLoss: false skips records",
+            id="losses in silence",
+        ),
+    ],
+)
+def test_wrong_advice_that_is_followed_is_told(project: Project, changes: dict[str, Any], notice: str) -> None:
+    settings = project.load(streams={"orders": a_declared_stream(**changes)})
+
+    assert settings.problems == ()
+    assert [notice in found for found in settings.notices] == [True]
+
+
+def test_state_with_few_partitions_and_a_stream_without_state_are_not_told(project: Project) -> None:
+    few = a_declared_stream("few", state={"store": "rocksdb", "shuffle_partitions": 4})
+
+    assert project.load(streams={"few": few, "none": a_declared_stream("none")}).notices == ()

@@ -26,6 +26,8 @@ class Expectations:
     """How many batches the query keeps in its logs and its state."""
     confs: tuple[tuple[str, str], ...] = ()
     """Settings that the next run is given."""
+    state_confs: frozenset[str] = frozenset()
+    """Those of them by which its owner says how state is kept (`state` of a stream)."""
     master: str = ""
     """Where the next run is submitted to; empty where nobody has said."""
     max_file_age: timedelta = MAX_FILE_AGE

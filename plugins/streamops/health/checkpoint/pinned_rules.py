@@ -13,7 +13,10 @@ SHOWN = 5
 
 
 def ignored_confs(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
-    """Settings of the next run that have no effect: the newest offset entry pins another value (OffsetSeqMetadata)."""
+    """Settings of the next run that have no effect: the newest offset entry pins another value (OffsetSeqMetadata).
+
+    Most are defaults of a cluster that nobody meant for this query; what was declared of its state was meant.
+    """
     if facts.newest is None:
         return
     pinned = dict(facts.newest.header.conf)
@@ -22,7 +25,7 @@ def ignored_confs(facts: CheckpointFacts, expected: Expectations) -> Iterator[Fi
             continue
         yield Finding(
             rule="ignored-confs",
-            severity=Severity.NOTE,
+            severity=Severity.WARNING if key in expected.state_confs else Severity.NOTE,
             file=f"{OFFSETS}/{facts.newest.batch}",
             evidence=f"{key} is {quoted(pinned[key])} here, {quoted(asked)} is asked for",
             meaning="the query goes on with the value of the checkpoint, for as long as the checkpoint lives",

@@ -82,6 +82,7 @@ def check(
     tracks_progress_async: bool | None = None,
     known: Position | None = None,
     confs: tuple[tuple[str, str], ...] = (),
+    state_confs: frozenset[str] = frozenset(),
     master: str = "",
     watch: Watch | None = None,
     source_input: SourceInput | None = None,
@@ -90,8 +91,9 @@ def check(
 ) -> Checkup:
     """Judge a checkpoint for a start with a version of Spark. Raises StorageError where it can't be asked.
 
-    `confs`: of the next run. `watch`: what is known over time; the times of its batches are read here. `source_input`: judged
-    with a `watch` only, for its files have an age. `sink`: proven to know batches it is idempotent, unless somebody has said.
+    `confs`: of the next run, `state_confs` those of them that say how state is kept. `watch`: what is known over time; the
+    times of its batches are read here. `source_input`: judged with a `watch` only, for its files have an age. `sink`: proven
+    to know batches it is idempotent, unless somebody has said.
     """
     snapshot, view = look_at_both(storage, address, sink) if sink else (inspect_checkpoint(storage, address), None)
     if is_sink_idempotent is None and view and recognises_batches(view.latest):
@@ -104,6 +106,7 @@ def check(
         tracks_progress_async=tracks_progress_async,
         retained_batches=_retained_batches(confs),
         confs=confs,
+        state_confs=state_confs,
         master=master,
         max_file_age=source_input.max_file_age if source_input else MAX_FILE_AGE,
         has_driver=bool(watch and watch.has_driver),
@@ -165,6 +168,7 @@ def check_stream(
         is_sink_idempotent=spec.sink.guarantee is not SinkGuarantee.EXACTLY_ONCE_OR_NOTHING,
         known=state.position,
         confs=spec.conf,
+        state_confs=frozenset(name for name, _ in spec.state.conf),
         master=spec.launch.master,
         sink=declared_sink(spec, storage_for),
         watch=Watch(

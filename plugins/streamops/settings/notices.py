@@ -1,0 +1,31 @@
+"""What works and should be declared otherwise: common advice that is wrong, told where it is followed."""
+
+from collections.abc import Iterator
+
+from streamops.spec import KafkaSource, StreamSpec, TriggerKind
+
+_PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+def notices_of(spec: StreamSpec) -> Iterator[str]:
+    """Each with the setting that it is about: `trigger: …`"""
+    if spec.trigger.kind is TriggerKind.ONCE:
+        yield (
+            "trigger: once is deprecated since Spark 3.4: it ignores rate limits, and where a batch is uncommitted it runs only"
+            " that one and ends; available_now reads all that there is, in batches"
+        )
+    if spec.trigger.kind is TriggerKind.CONTINUOUS:
+        yield (
+            "trigger: continuous is experimental since Spark 2.3 and has at-least-once semantics: what came after its last mark"
+            " is done again after a restart"
+        )
+    if spec.state.conf and _PARTITIONS not in dict(spec.conf):
+        yield (
+            "state: shuffle_partitions is not declared: Spark's default of 200 is pinned at the first start, each with files of"
+            " its own in every batch; 2 to 8 do for a small stream"
+        )
+    if isinstance(spec.source, KafkaSource) and not spec.source.fails_on_data_loss:
+        yield (
+            "source.kafka.options.failOnDataLoss: false skips records that Kafka has deleted without a word in the stream;"
+            " `streamops lag` tells before they are"
+        )
