@@ -71,13 +71,10 @@ def backfill(
     if listed:
         output(as_json=as_json).backfills(stream, [_standing(session, desk, name) for name in desk.known()])
         return
+    _vouch(session, desk, stop or resume, reason, dead=confirm_dead, accepts_unsafe=accept_unsafe)
     if stop:
-        BackfillWatch(session, desk, desk.read(stop)).stop(_said(reason))
-        answer = _standing(session, desk, stop)
+        answer = BackfillWatch(session, desk, desk.read(stop)).stop(_said(reason), wait=wait)
     elif resume:
-        if confirm_dead or accept_unsafe:
-            watch = BackfillWatch(session, desk, desk.read(resume))
-            watch.vouch(_said(reason), dead=confirm_dead, accepts_unsafe=accept_unsafe)
         answer = _gone_on(session, desk, resume, reason=reason, wait=wait)
     else:
         asked = AskedBackfill(
@@ -112,11 +109,24 @@ def _begun(
     return replace(answer, planned=planned)
 
 
+def _vouch(
+    session: Session, desk: BackfillDesk, name: str, reason: str, *, dead: int | None, accepts_unsafe: bool
+) -> None:
+    if dead is None and not accepts_unsafe:
+        return
+    if not name:
+        raise SettingsError(
+            "whose word is that about? --confirm-dead and --accept-unsafe go with --resume ID or --stop ID"
+        )
+    watch = BackfillWatch(session, desk, desk.read(name))
+    watch.vouch(_said(reason), dead=dead, accepts_unsafe=accepts_unsafe)
+
+
 def _gone_on(session: Session, desk: BackfillDesk, name: str, *, reason: str, wait: bool) -> BackfillAnswer:
     plan = desk.read(name)
     watch = BackfillWatch(session, desk, plan)
     if desk.progress(plan).is_done and not watch.is_open:
-        return _standing(session, desk, name)
+        return watch.follow(wait=wait)
     return watch.go(reason.strip() or plan.reason, estimate=None, wait=wait)
 
 

@@ -65,7 +65,7 @@ ConfirmDead = Annotated[
         "--confirm-dead",
         metavar="EPOCH",
         min=1,
-        help="With --resume: vouch for the end of this epoch's driver, where no machine can tell. Make sure of it first.",
+        help="With --resume or --stop: vouch for the end of this epoch's driver, where no machine can tell. Make sure first.",
         show_default=False,
     ),
 ]

@@ -25,14 +25,16 @@ class BackfillAnswer:
     """The newest run of it; None where nothing was begun."""
     trouble: str = ""
     """Why it does not go on without a person."""
+    is_to_end: bool = False
+    """Whether a person has just asked for its end."""
     missing: tuple[Missing, ...] = ()
     """What of its rest is deleted."""
 
     @property
     def exit_code(self) -> int:
-        """1 for one that was begun, is not done, and does not go on by itself."""
-        has_failed = self.trouble or (self.run and self.run.outcome not in (RunOutcome.FINISHED, RunOutcome.UNDER_WAY))
-        return 1 if has_failed else 0
+        """1 for one that was begun, is not done, and does not go on by itself, unless it is to end."""
+        is_well = self.run is None or self.is_to_end or self.run.outcome in (RunOutcome.FINISHED, RunOutcome.UNDER_WAY)
+        return 0 if is_well and not self.trouble else 1
 
 
 def answer_lines(answer: BackfillAnswer) -> Iterator[str]:

@@ -3,6 +3,7 @@
 Its driver goes from step to step by itself. A supervisor is there to start it, and to start it again.
 """
 
+from dataclasses import replace
 from datetime import timedelta
 
 import typer
@@ -59,10 +60,13 @@ class BackfillWatch:
     def stop(self, reason: str, *, wait: bool) -> BackfillAnswer:
         """Let it end between two steps, and with `wait` stay until its driver has ended and that is on record."""
         self._acts.requests.end_run(reason)
-        return self.follow(wait=wait)
+        return replace(self.follow(wait=wait, driver="ends between two steps"), is_to_end=True)
 
-    def follow(self, *, wait: bool) -> BackfillAnswer:
-        """Supervise it: with `wait` until it is over or can't go on by itself, else until there is nothing to do at once."""
+    def follow(self, *, wait: bool, driver: str = "goes on") -> BackfillAnswer:
+        """Supervise it: with `wait` until it is over or can't go on by itself, else until there is nothing to do at once.
+
+        `driver`: what its driver does when somebody ends the watching.
+        """
         supervisor = self._session.wiring.supervisor(
             self._spec, state_root=self._session.settings().state_root, actor="backfill", kind=Supervisor
         )
@@ -70,7 +74,7 @@ class BackfillWatch:
             with counted(f"backfilling {self._plan.stream}", total=self._plan.records) as tell:
                 return self._watched(supervisor, tell, wait=wait)
         except KeyboardInterrupt:
-            say(f"the driver goes on; `{resume_command(self._plan.stream, self._plan.id)}` watches it again")
+            say(f"the driver {driver}; `{resume_command(self._plan.stream, self._plan.id)}` goes on with it")
             raise typer.Exit(130) from None
 
     def vouch(self, reason: str, *, dead: int | None, accepts_unsafe: bool) -> None:
@@ -85,16 +89,11 @@ class BackfillWatch:
         if accepts_unsafe:
             requests.release(reason, accepts_unsafe=True)
 
-    def answer(self, trouble: str = "") -> BackfillAnswer:
+    def answer(self) -> BackfillAnswer:
         """Where it stands."""
         number, progress = self._newest_run(), self._desk.progress(self._plan)
-        return BackfillAnswer(
-            plan=self._plan,
-            progress=progress,
-            run=outcome_of(self._runs.report(number), progress) if number is not None else None,
-            trouble=trouble,
-            missing=self._missing() if trouble else (),
-        )
+        report = self._runs.report(number) if number is not None else None
+        return BackfillAnswer(plan=self._plan, progress=progress, run=outcome_of(report, progress) if report else None)
 
     def _watched(self, supervisor: Supervisor, tell: Tell, *, wait: bool) -> BackfillAnswer:
         while True:
@@ -102,10 +101,12 @@ class BackfillWatch:
                 decision = supervisor.settle()
                 done = self._desk.progress(self._plan)
                 tell(done.records_done, "all steps are done" if done.is_done else decision.reason)
-                answer = self.answer(decision.reason if _needs_a_person(decision) else "")
+                answer = self.answer()
                 is_begun = decision.action is Action.KEEP and not wait
-                if answer.trouble or is_begun or answer.run is None or answer.run.is_over:
+                if is_begun or answer.run is None or answer.run.is_over:
                     return answer
+                if _needs_a_person(decision):
+                    return replace(answer, trouble=decision.reason, missing=self._missing())
             except StreamOpsError as error:
                 # A look that fails is no answer: the driver needs none.
                 tell(0, str(error))
@@ -124,6 +125,9 @@ class BackfillWatch:
 
 
 def _needs_a_person(decision: Decision) -> bool:
-    """Whether nothing more happens until a person acts; a wait without an end is one for a word on a driver that is out of sight."""
+    """Whether nothing more happens until a person acts.
+
+    A wait without an end is for a word on a driver that is out of sight.
+    """
     is_endless = decision.action is Action.WAIT and decision.needs_attention and decision.until is None
     return is_endless or decision.action in NEEDS_A_PERSON

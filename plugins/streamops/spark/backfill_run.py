@@ -86,16 +86,26 @@ class BackfillRun:
         """
         expected: dict[int, int] = {}
         while True:
-            standings = [self._standing(query) for query in self._queries]
+            standings = self._standings()
             for one in standings:
                 if one.step != expected.get(one.query.number, one.step):
                     raise BackfillError(f"step {one.step} of {one.query.name} ended and is not committed")
-            due = [one for one in standings if one.step < len(self._plan.chunks)]
+            due = self._due(standings)
             if not due:
                 return True
-            if is_stop_wanted() or not self._run_step(due, is_stop_wanted=is_stop_wanted):
+            if is_stop_wanted():
                 return False
+            if not self._run_step(due, is_stop_wanted=is_stop_wanted):
+                # It may have been the last step, and a stop waits for the end of a step: then nothing is left.
+                return not self._due(self._standings())
             expected = {one.query.number: one.step + 1 for one in due}
+
+    def _standings(self) -> "list[_Standing]":
+        return [self._standing(query) for query in self._queries]
+
+    def _due(self, standings: "Sequence[_Standing]") -> "list[_Standing]":
+        """Those that have a step to do still."""
+        return [one for one in standings if one.step < len(self._plan.chunks)]
 
     def _standing(self, query: PlannedQuery) -> "_Standing":
         keeps_begin = isinstance(self._plan.start, Offsets)

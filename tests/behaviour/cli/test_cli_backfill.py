@@ -186,6 +186,11 @@ def test_a_job_with_state_is_refused_unless_near_enough_is_good_enough(orders, e
             ("--from", "{", "--to", "{}", *WHY), "from: found '{', expected a time with its zone", id="broken"
         ),
         pytest.param((*RANGE,), "--reason is empty", id="no reason"),
+        pytest.param(
+            ("--confirm-dead", "1", *RANGE, *WHY),
+            "--confirm-dead and --accept-unsafe go with --resume ID",
+            id="of whom",
+        ),
         pytest.param(("--resume", "none"), "no backfill is called 'none'; there are: none", id="unknown"),
     ],
 )
@@ -355,4 +360,53 @@ def test_a_backfill_whose_driver_ended_right_behind_its_last_commit_is_finished(
     assert resumed.code == 0
     assert "100 % done" in resumed.out
     assert "finished: 1 batch (0)" in resumed.out
+    assert len(orders.launcher.drivers) == 1
+
+
+def test_a_stop_waits_for_the_end_of_the_driver_and_puts_it_on_record(orders, elsewhere):
+    driver = Driver(orders)
+    orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--chunk", "150", "--yes", "--no-wait")
+    driver.work()
+    orders.clock.on_sleep = lambda: driver.leave(Outcome.STOPPED)
+
+    stopped = orders.run("backfill", "orders", "--stop", driver.name, "--reason", "later")
+
+    assert stopped.code == 0
+    assert "33 % done" in stopped.out
+    assert "ended: 1 batch (0)" in stopped.out
+    ends = [record.body.outcome for record in driver.records() if isinstance(record.body, DriverEnded)]
+    assert ends == [Outcome.STOPPED]
+
+
+def test_a_stop_of_a_parked_backfill_ends_it(orders, elsewhere):
+    driver = Driver(orders)
+    orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--chunk", "150", "--yes", "--no-wait")
+    driver.work()
+    driver.leave(Outcome.STOPPED)
+    orders.storage.write(join(driver.checkpoint, "commits", "7"), commit())
+    orders.clock.on_sleep = lambda: None
+    orders.run("backfill", "orders", "--resume", driver.name)
+    orders.storage.delete(join(driver.checkpoint, "commits", "7"))
+
+    stopped = orders.run("backfill", "orders", "--stop", driver.name, "--reason", "given up")
+
+    assert (stopped.code, driver.state.maintenance) == (0, None)
+    assert "ended: " in stopped.out
+
+
+def test_a_stop_does_not_wait_for_a_driver_out_of_sight_and_names_the_way_out(orders, elsewhere):
+    driver = Driver(orders)
+    orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--yes", "--no-wait")
+    orders.launcher.drivers[0].state = DriverState.UNKNOWN
+    orders.clock.on_sleep = lambda: None
+
+    stopped = orders.run("backfill", "orders", "--stop", driver.name, "--reason", "later")
+
+    vouched = orders.run(
+        "backfill", "orders", "--stop", driver.name, "--confirm-dead", "1", "--reason", "its host is gone"
+    )
+
+    assert stopped.code == 1
+    assert f"`streamops backfill orders --resume {driver.name} --confirm-dead 1 --reason …`" in stopped.out
+    assert vouched.code == 0
     assert len(orders.launcher.drivers) == 1

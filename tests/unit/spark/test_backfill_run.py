@@ -37,6 +37,10 @@ class FakeSpark:
     triggers: set[str] = field(default_factory=set)
     breaks_at: tuple[str, int] | None = None
     forgets_commit: bool = False
+    runs_until_stopped: tuple[str, int] | None = None
+    """Query and batch."""
+    is_cut_off: bool = False
+    """Whether the stop comes before the commit of that batch."""
 
     def writer(self) -> "FakeWriter":
         return FakeWriter(self)
@@ -47,7 +51,8 @@ class FakeSpark:
         self.ran.append((name, planned))
         if self.breaks_at == (name, planned):
             return RuntimeError(f"step {planned} of {name} broke")
-        if not self.forgets_commit:
+        is_cut_off = self.is_cut_off and self.runs_until_stopped == (name, planned)
+        if not self.forgets_commit and not is_cut_off:
             self.storage.write(f"{checkpoint}/commits/{planned}", b'v1\n{"nextBatchWatermarkMs":0}')
         return None
 
@@ -74,12 +79,16 @@ class FakeWriter:
         self.spark.triggers |= given.keys()
         return self
 
-    def start(self) -> "EndedQuery":
-        return EndedQuery(id=f"id of {self.name}", name=self.name, failure=self.spark.run(self.name, self.checkpoint))
+    def start(self) -> "FakeQuery":
+        failure = self.spark.run(self.name, self.checkpoint)
+        is_active = self.spark.ran[-1] == self.spark.runs_until_stopped
+        return FakeQuery(id=f"id of {self.name}", name=self.name, failure=failure, isActive=is_active)
 
 
 @dataclass
-class EndedQuery:
+class FakeQuery:
+    """Has ended, unless it is said to run until somebody stops it."""
+
     id: str
     name: str
     failure: Exception | None
@@ -93,7 +102,7 @@ class EndedQuery:
             raise self.failure
 
     def stop(self) -> None:
-        """It has ended."""
+        self.isActive = False
 
 
 @pytest.fixture(autouse=True)
@@ -147,6 +156,22 @@ def test_a_stop_comes_between_two_steps_and_the_next_driver_goes_on(spark):
 
     assert 0 < len(before) < 6
     assert len(spark.ran) == len(set(spark.ran)) == 6
+
+
+def test_a_stop_that_waited_for_the_end_of_the_last_step_finds_the_backfill_done(spark):
+    spark.runs_until_stopped = ("orders-0", 2)
+
+    assert a_run(spark).run(is_stop_wanted=lambda: spark.runs_until_stopped in spark.ran)
+
+
+def test_a_stop_that_cuts_the_last_step_off_leaves_it_to_the_next_driver(spark):
+    spark.runs_until_stopped, spark.is_cut_off = ("orders-0", 2), True
+
+    assert not a_run(spark).run(is_stop_wanted=lambda: spark.runs_until_stopped in spark.ran)
+
+    spark.runs_until_stopped = None
+    assert a_run(spark).run(is_stop_wanted=never)
+    assert spark.ran[-2:] == [("orders-0", 2), ("orders-0", 2)]
 
 
 def test_each_query_goes_on_where_it_stands_after_a_kill_between_two_commits(spark):
