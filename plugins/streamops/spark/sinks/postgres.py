@@ -4,6 +4,7 @@ Spark's own JDBC writer commits each partition by itself, so a batch that fails 
 half times. Here the executors fill a staging table, and one transaction of the driver takes it over and notes the batch.
 """
 
+import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 BATCHES = "streamops_batches"
-"""The table that notes each query's newest batch, beside the table that is written."""
+"""The table that notes the newest batch of each query and table, beside the table that is written."""
+STAGING = "streamops_staging_"
+"""What the names of staging tables begin with, beside the table that is written."""
 _DRIVER = "org.postgresql.Driver"
-_STAGING = "_streamops_staging"
 
 
 def upsert_once(
@@ -39,20 +41,17 @@ def upsert_once(
         raise SettingsError(f"sink.jdbc.url: {to.url} is not PostgreSQL's, and upsert_once writes its ON CONFLICT")
     rows = newest(rows, keys=keys, newest_by=newest_by or keys)
     query = query_id(rows)
-    # A batch that is cut off leaves its table; the next run of the same batch writes over it.
-    staging = f"{to.table}{_STAGING}_{query.replace('-', '')[:12]}"
     with _connection(rows, to) as connection:
         if _newest_batch(connection, to, query) >= number:
             return False
-        _execute(connection, f"DROP TABLE IF EXISTS {staging}")
-        connection.commit()
+        staging = _own_staging(connection, to, query)
         options = {"url": to.url, "dbtable": staging, "driver": _DRIVER, **_login(to)}
         rows.write.format("jdbc").options(**options).mode("overwrite").save()
         _execute(connection, created_like(to.table, staging, keys=keys))
-        is_new = _execute(connection, noted(_batches(to)), query, number) == 1
+        is_new = _execute(connection, noted(_beside(to, BATCHES)), query, to.table, number) == 1
         if is_new:
             _execute(connection, upsert_statement(to.table, staging, rows.columns, keys=keys, newest_by=newest_by))
-        _execute(connection, f"DROP TABLE {staging}")
+        _execute(connection, f"DROP TABLE IF EXISTS {staging}")
         connection.commit()
         return is_new
 
@@ -64,10 +63,10 @@ def created_like(table: str, staging: str, *, keys: Sequence[str]) -> str:
 
 
 def noted(batches: str) -> str:
-    """Takes down a query's batch; no row where that batch or a newer one is down already."""
+    """Takes down a query's batch in a table; no row where that batch or a newer one is down already."""
     return (
-        f"INSERT INTO {batches} AS known (query, batch) VALUES (?, ?)"
-        " ON CONFLICT (query) DO UPDATE SET batch = excluded.batch WHERE known.batch < excluded.batch"
+        f"INSERT INTO {batches} AS known (query, target, batch) VALUES (?, ?, ?)"
+        " ON CONFLICT (query, target) DO UPDATE SET batch = excluded.batch WHERE known.batch < excluded.batch"
     )
 
 
@@ -88,18 +87,50 @@ def upsert_statement(
 
 
 def _newest_batch(connection: Any, to: JdbcOutput, query: str) -> int:
-    """The newest batch that is noted of this query; -1 where none is."""
-    _execute(connection, f"CREATE TABLE IF NOT EXISTS {_batches(to)} (query text PRIMARY KEY, batch bigint NOT NULL)")
+    """The newest batch of this query that is noted of the table; -1 where none is."""
+    batches = _beside(to, BATCHES)
+    _execute(
+        connection,
+        f"CREATE TABLE IF NOT EXISTS {batches} (query text, target text, batch bigint NOT NULL, PRIMARY KEY (query, target))",
+    )
     connection.commit()
-    statement = connection.prepareStatement(f"SELECT batch FROM {_batches(to)} WHERE query = ?")
-    statement.setString(1, query)
-    found = statement.executeQuery()
-    return int(found.getLong(1)) if found.next() else -1
+    found = _strings(connection, f"SELECT batch FROM {batches} WHERE query = ? AND target = ?", query, to.table)
+    return int(found[0]) if found else -1
 
 
-def _batches(to: JdbcOutput) -> str:
+def _own_staging(connection: Any, to: JdbcOutput, query: str) -> str:
+    """A staging table that no other run writes; those that earlier runs of the query left are dropped.
+
+    One of a driver that was taken for dead and still writes goes as well: it fails then, instead of filling what we take over.
+    """
+    prefix = f"{STAGING}{query.replace('-', '')[:12]}_"
+    schema = to.table.rpartition(".")[0]
+    of_schema = "schemaname = ?" if schema else "schemaname = current_schema()"
+    names = "SELECT tablename FROM pg_tables WHERE starts_with(tablename, ?) AND " + of_schema
+    for left in _strings(connection, names, prefix, *([schema.lower()] if schema else [])):
+        _execute(connection, f"DROP TABLE IF EXISTS {_beside(to, left)}")
+    connection.commit()
+    return _beside(to, prefix + secrets.token_hex(4))
+
+
+def _beside(to: JdbcOutput, name: str) -> str:
+    """A table of that name in the schema of the one that is written."""
     schema, dot, _ = to.table.rpartition(".")
-    return f"{schema}{dot}{BATCHES}"
+    return f"{schema}{dot}{name}"
+
+
+def _strings(connection: Any, sql: str, *values: str) -> list[str]:
+    """The first column of what a query finds, as text."""
+    statement = connection.prepareStatement(sql)
+    try:
+        for index, value in enumerate(values, start=1):
+            statement.setString(index, value)
+        found, rows = statement.executeQuery(), []
+        while found.next():
+            rows.append(str(found.getString(1)))
+        return rows
+    finally:
+        statement.close()
 
 
 def _execute(connection: Any, sql: str, *values: str | int) -> int:
