@@ -13,6 +13,7 @@ import typer
 from streamops import __version__
 from streamops.cli import (
     backfill,
+    batches,
     catchup,
     check,
     config,
@@ -51,6 +52,7 @@ app.command()(requests.release)
 app.command()(requests.adopt)
 app.command()(catchup.catchup)
 app.command()(backfill.backfill)
+app.command()(batches.batches)
 app.command()(history.history)
 app.command()(logs.logs)
 app.command()(supervise.supervise)

@@ -6,7 +6,7 @@ leaves out what it does not know, and a version adds what we do not.
 
 import json
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -56,6 +56,13 @@ class StateProgress:
     memory_bytes: int = 0
     late_rows: int = 0
     """Rows dropped because they came behind the watermark."""
+    removed_rows: int = 0
+    commit_time: timedelta = timedelta(0)
+    """Of all partitions together: tasks that ran side by side are added up (`commitTimeMs`, a sum over tasks, 4.2.0)."""
+    partitions: int = 0
+    """Of the state; 0 where the event does not tell."""
+    metrics: tuple[tuple[str, int], ...] = ()
+    """What the kind of state store tells besides, by the store's own names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +154,16 @@ def _state(fields: Mapping[str, Any]) -> StateProgress:
         updated_rows=_whole(fields.get("numRowsUpdated") or 0),
         memory_bytes=_whole(fields.get("memoryUsedBytes") or 0),
         late_rows=_whole(fields.get("numRowsDroppedByWatermark") or 0),
+        removed_rows=_whole(fields.get("numRowsRemoved") or 0),
+        commit_time=_duration(_whole(fields.get("commitTimeMs") or 0)),
+        partitions=_whole(fields.get("numShufflePartitions") or 0),
+        metrics=tuple(_metrics(fields.get("customMetrics") or {})),
     )
+
+
+def _metrics(fields: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Those that are whole numbers: what another store tells in another way is not worth the event."""
+    return ((str(name), value) for name, value in fields.items() if type(value) is int)
 
 
 def _durations(fields: Mapping[str, Any]) -> tuple[tuple[str, timedelta], ...]:

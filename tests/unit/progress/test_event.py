@@ -126,6 +126,23 @@ def test_state_and_watermark_are_told():
     assert event.watermark == datetime(2026, 3, 1, 11, 50, tzinfo=UTC)
 
 
+def test_a_store_of_state_tells_its_commit_and_what_it_measures_itself():
+    """Figures of RocksDB in 4.2.0; a store that tells something in words keeps its event."""
+    operator = {
+        "operatorName": "stateStoreSave",
+        "numRowsTotal": 1800,
+        "numRowsRemoved": 3,
+        "commitTimeMs": 722,
+        "numShufflePartitions": 4,
+        "customMetrics": {"rocksdbSstFileSize": 28767, "rocksdbForceSnapshotCount": 0, "mood": "good"},
+    }
+
+    (state,) = parsed({**KAFKA, "stateOperators": [operator]}).state
+
+    assert (state.removed_rows, state.commit_time, state.partitions) == (3, seconds(0.722), 4)
+    assert state.metrics == (("rocksdbSstFileSize", 28767), ("rocksdbForceSnapshotCount", 0))
+
+
 def test_a_watermark_at_the_epoch_is_none_yet():
     assert parsed({**KAFKA, "eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}).watermark is None
 
