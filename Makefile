@@ -4,10 +4,10 @@ PYTHON := .venv/bin/python
 MINUTES ?= 10
 # pytest runs them in this order, the fast ones first. Folders that do not exist yet are left out.
 FAST_TESTS := $(wildcard tests/unit tests/behaviour tests/fuzz tests/bench tests/test_*.py)
-SLOW_TESTS := $(wildcard tests/kafka tests/airflow tests/spark tests/e2e)
+SLOW_TESTS := $(wildcard tests/kafka tests/airflow tests/spark tests/jobs tests/e2e)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test conformance record-checkpoints quiet-check fuzz bench demo chaos chaos-model chaos-stock chaos-airflow chaos-runs catchup-duel lint types layers check lock sandbox-up sandbox-down clean
+.PHONY: help setup test test-all conformance record-checkpoints quiet-check fuzz bench demo chaos chaos-model chaos-stock chaos-airflow chaos-runs catchup-duel lint types layers check lock sandbox-up sandbox-down clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,8 +15,12 @@ help: ## print this list
 setup: ## put Python packages, jars and tools in place (minutes once, then under a second)
 	@config/setup.sh
 
-test: setup ## run all tests in one pytest run, the fast ones first (PYTEST_ARGS="-k name" narrows it)
-	$(PYTHON) -m pytest $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
+test: setup ## run the tests in one pytest run, the fast ones first (PYTEST_ARGS="-k name" narrows it)
+	$(PYTHON) -m pytest -m "not catalogue" $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
+
+test-all: setup ## the same with the trials of all jobs of the catalogue; their accounts in .sandbox/jobs.jsonl
+	@mkdir -p .sandbox && rm -f .sandbox/jobs.jsonl
+	STREAMOPS_TRIALS=.sandbox/jobs.jsonl $(PYTHON) -m pytest $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
 
 conformance: setup ## foretell starts on damaged checkpoints, start the pinned Spark on them, compare (.sandbox/conformance.json)
 	STREAMOPS_CONFORMANCE=.sandbox/conformance.json $(PYTHON) -m pytest -q tests/spark/test_conformance.py \
