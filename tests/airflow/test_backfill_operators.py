@@ -161,6 +161,17 @@ def test_a_plan_of_another_range_is_not_taken_for_this_one(form, task):
     assert form.kinds == ["maintenance_begun", "claimed", "submitted"]
 
 
+def test_a_further_try_is_refused_once_the_topic_was_made_anew(form):
+    form.broker.has("orders", (0, 1000), (0, 200), topic_id="first")
+    form.begin()
+    form.broker.has("orders", (0, 1000), (0, 200), topic_id="second")
+
+    with pytest.raises(AirflowFailException, match="topic orders was deleted and made anew since the plan was made"):
+        form.result()
+
+    assert form.kinds == ["maintenance_begun", "claimed", "submitted"]
+
+
 # The end
 
 

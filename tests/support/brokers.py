@@ -34,14 +34,18 @@ class FakeBroker:
     trouble: str = ""
     """Why it is away."""
 
-    def has(self, topic: str, *ends: tuple[int, int], retention: TopicRetention | None = A_WEEK) -> None:
+    def has(
+        self, topic: str, *ends: tuple[int, int], retention: TopicRetention | None = A_WEEK, topic_id: str = ""
+    ) -> None:
         """A topic with these partitions, from 0 on; the cluster answers."""
         self.trouble = ""
         partitions = tuple(
             PartitionFacts(partition=number, earliest=earliest, latest=latest)
             for number, (earliest, latest) in enumerate(ends)
         )
-        self.topics[topic] = TopicFacts(topic=topic, exists=True, partitions=partitions, retention=retention)
+        self.topics[topic] = TopicFacts(
+            topic=topic, exists=True, topic_id=topic_id, partitions=partitions, retention=retention
+        )
 
     def scan(self, topics: Collection[str]) -> BrokerFacts:
         self.scans.append(frozenset(topics))

@@ -11,7 +11,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from streamops.airflow.act_desk import build_backfill_desk
 from streamops.airflow.run_operator import RunOperator, actor_of
 from streamops.control.backfill_plan import BackfillPlan
-from streamops.errors import ControlLogError, ObjectExistsError, SettingsError, StreamOpsError
+from streamops.errors import BackfillError, ControlLogError, ObjectExistsError, SettingsError, StreamOpsError
 from streamops.settings.folders import asked_folder
 from streamops.settings.load import project_root
 from streamops.supervisor.backfills.asked_text import range_of
@@ -128,7 +128,12 @@ class BackfillOperator(RunOperator):
         desk, name = _desk(form, self.config, context), self.backfill_id(context)
         self._estimate: timedelta | None = None
         if name in desk.known():
-            _refuse_another(desk.read(name), form)
+            plan = desk.read(name)
+            _refuse_another(plan, form)
+            try:
+                desk.refuse_another_source(plan)
+            except BackfillError as error:
+                raise AirflowFailException(str(error)) from error
         else:
             planned = _planned(desk, form, name)
             seconds = planned.estimate.seconds if planned.estimate else None

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from streamops.control.backfill_plan import Counted, Place
 from streamops.control.kafka_offsets import Offsets, offsets_between
+from streamops.control.records import TopicSeen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +157,8 @@ class StepsFound:
     expired: tuple[Missing, ...] = ()
     """What is missing, by a person's leave."""
     notes: tuple[str, ...] = ()
+    topics: tuple[TopicSeen, ...] = ()
+    """Of a range in topics, as far as the cluster tells which they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from streamops.backfill.asked import AskedRange, Bound, Expired, OffsetBound, RangeFound, RangeRefused, TimeBound
 from streamops.control.kafka_offsets import Offsets, Partition
+from streamops.control.records import TopicSeen
 from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts
 from streamops.kafka.broker import TimeOffset
 
@@ -81,6 +82,24 @@ def expired_between(start: Offsets, end: Offsets, facts: BrokerFacts) -> tuple[E
         if partition in known
     )
     return tuple(filter(None, found))
+
+
+def other_topics(planned: Iterable[TopicSeen], facts: BrokerFacts) -> tuple[str, ...]:
+    """Which topics of a plan are others by now, a sentence each: offsets of the one say nothing of the other's records.
+
+    One of which the cluster does not tell is taken for the same.
+    """
+    told = []
+    for one in planned:
+        found = facts.topic(one.topic)
+        if found.exists is False:
+            told.append(f"there is no topic {one.topic} any more")
+        elif found.topic_id and found.topic_id != one.id:
+            told.append(
+                f"topic {one.topic} was deleted and made anew since the plan was made (its id was {one.id}, now it is"
+                f" {found.topic_id})"
+            )
+    return tuple(told)
 
 
 def _senseless(asked: AskedRange) -> str:

@@ -22,19 +22,20 @@ from streamops.cli.backfill_options import (
     Table,
     To,
 )
-from streamops.cli.backfill_text import BackfillAnswer
+from streamops.cli.backfill_text import BackfillAnswer, ListedBackfill
 from streamops.cli.backfill_watch import BackfillWatch
 from streamops.cli.options import AsJson, DryRun, Stream, Yes, session_of
 from streamops.cli.output import output
 from streamops.cli.talk import say
 from streamops.cli.wiring import Session
-from streamops.errors import SettingsError
+from streamops.errors import SettingsError, StreamOpsError
 from streamops.settings.folders import asked_folder
 from streamops.settings.load import project_root
 from streamops.supervisor.backfills.asked_text import FILES, range_of
 from streamops.supervisor.backfills.backfill_desk import CHUNK, AskedBackfill, BackfillDesk, PlannedBackfill
 from streamops.supervisor.backfills.backfill_words import plan_lines, refusal_lines
 from streamops.supervisor.backfills.shelf import id_at
+from streamops.supervisor.backfills.standing import BackfillStanding
 
 
 def backfill(
@@ -69,13 +70,13 @@ def backfill(
     session = session_of(context)
     desk = session.backfill_desk(session.spec(stream))
     if listed:
-        output(as_json=as_json).backfills(stream, [_standing(session, desk, name) for name in desk.known()])
+        output(as_json=as_json).backfills(stream, [_listed(session, desk, one) for one in session.backfills(desk.spec)])
         return
     _vouch(session, desk, stop or resume, reason, dead=confirm_dead, accepts_unsafe=accept_unsafe)
     if stop:
         answer = BackfillWatch(session, desk, desk.read(stop)).stop(_said(reason), wait=wait)
     elif resume:
-        answer = _gone_on(session, desk, resume, reason=reason, wait=wait)
+        answer = _gone_on(session, desk, resume, reason=reason, wait=wait, accepts_unsafe=accept_unsafe)
     else:
         asked = AskedBackfill(
             range=_range(begin, end, slack),
@@ -122,17 +123,25 @@ def _vouch(
     watch.vouch(_said(reason), dead=dead, accepts_unsafe=accepts_unsafe)
 
 
-def _gone_on(session: Session, desk: BackfillDesk, name: str, *, reason: str, wait: bool) -> BackfillAnswer:
+def _gone_on(
+    session: Session, desk: BackfillDesk, name: str, *, reason: str, wait: bool, accepts_unsafe: bool
+) -> BackfillAnswer:
     plan = desk.read(name)
+    if not accepts_unsafe:
+        desk.refuse_another_source(plan)
     watch = BackfillWatch(session, desk, plan)
     if desk.progress(plan).is_done and not watch.is_open:
         return watch.follow(wait=wait)
     return watch.go(reason.strip() or plan.reason, estimate=None, wait=wait)
 
 
-def _standing(session: Session, desk: BackfillDesk, name: str) -> BackfillAnswer:
-    plan = desk.read(name)
-    return BackfillWatch(session, desk, plan).answer()
+def _listed(session: Session, desk: BackfillDesk, standing: BackfillStanding) -> ListedBackfill:
+    """One that can't be read hides no other."""
+    try:
+        answer = BackfillWatch(session, desk, desk.read(standing.id)).answer()
+    except StreamOpsError:
+        return ListedBackfill(standing=standing, answer=None)
+    return ListedBackfill(standing=standing, answer=answer)
 
 
 def _seconds(planned: PlannedBackfill) -> timedelta | None:

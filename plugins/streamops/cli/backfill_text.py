@@ -1,15 +1,21 @@
 """A backfill for people and for programs: its plan, how far it has come, what came of it."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
 
 from streamops.backfill import BackfillProgress, Missing
 from streamops.control.backfill_plan import BackfillPlan
 from streamops.supervisor.backfills.backfill_desk import PlannedBackfill
 from streamops.supervisor.backfills.backfill_words import plan_lines
+from streamops.supervisor.backfills.standing import BackfillStanding
 from streamops.supervisor.commands import resume_command
 from streamops.supervisor.runs.report import RunOutcome, RunReport
+from streamops.supervisor.words import moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +41,51 @@ class BackfillAnswer:
         """1 for one that was begun, is not done, and does not go on by itself, unless it is to end."""
         is_well = self.run is None or self.is_to_end or self.run.outcome in (RunOutcome.FINISHED, RunOutcome.UNDER_WAY)
         return 0 if is_well and not self.trouble else 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedBackfill:
+    """A backfill in the list of all."""
+
+    standing: BackfillStanding
+    answer: BackfillAnswer | None
+    """None where its plan or its log can't be read."""
+
+
+def backfill_table(listed: Sequence[ListedBackfill]) -> Table:
+    """One backfill a line."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for column in ("backfill", "phase", "done", "epoch", "driver", "last sign", "attended by", "range"):
+        table.add_column(column, justify="right" if column in ("done", "epoch") else "left", overflow="fold")
+    for one in listed:
+        standing = one.standing
+        table.add_row(
+            standing.id,
+            Text(standing.phase, style="bold red" if standing.needs_a_person else ""),
+            "" if standing.percent is None else f"{standing.percent} %",
+            "" if standing.epoch is None else str(standing.epoch),
+            standing.driver or "none",
+            "" if standing.moved_at is None else f"{moment(standing.moved_at)} UTC",
+            standing.attended_by or "nobody",
+            Text(one.answer.plan.asked if one.answer else ""),
+        )
+    return table
+
+
+def listed_notes(listed: ListedBackfill) -> Iterator[str]:
+    """What the table has no room for: where it stands, or what came of it."""
+    run = listed.answer.run if listed.answer else None
+    if run and run.is_over:
+        yield f"backfill {listed.standing.id}: {run.line}"
+    if listed.standing.is_unfinished:
+        yield listed.standing.line
+
+
+def listed_fields(listed: ListedBackfill) -> dict[str, object]:
+    """The same as values."""
+    standing = {**dataclasses.asdict(listed.standing), "needs_a_person": listed.standing.needs_a_person}
+    own = answer_fields(listed.answer) if listed.answer else {"backfill": listed.standing.id}
+    return {**own, "standing": standing}
 
 
 def answer_lines(answer: BackfillAnswer) -> Iterator[str]:

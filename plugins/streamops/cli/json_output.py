@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from streamops.cli.act_result import ActResult
-from streamops.cli.backfill_text import BackfillAnswer, answer_fields
+from streamops.cli.backfill_text import BackfillAnswer, ListedBackfill, answer_fields, listed_fields
 from streamops.cli.driver_log import DriverLog
 from streamops.cli.lag_text import lag_fields
 from streamops.cli.run_result import RunResult, run_fields
@@ -67,8 +67,8 @@ class JsonOutput:
     def backfill(self, answer: BackfillAnswer) -> None:
         self._print(answer_fields(answer))
 
-    def backfills(self, stream: str, answers: Sequence[BackfillAnswer]) -> None:
-        self._print({"stream": stream, "backfills": [answer_fields(answer) for answer in answers]})
+    def backfills(self, stream: str, listed: Sequence[ListedBackfill]) -> None:
+        self._print({"stream": stream, "backfills": [listed_fields(one) for one in listed]})
 
     def log(self, log: DriverLog) -> None:
         self._print(dataclasses.asdict(log))

@@ -3,11 +3,13 @@
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from streamops.errors import StreamOpsError
 from streamops.spec import StreamSpec
 from streamops.supervisor import Look
+from streamops.supervisor.backfills.standing import BackfillStanding
 from streamops.supervisor.sight import Surroundings
 from streamops.supervisor.status import StreamStatus, stream_status
 
@@ -19,9 +21,11 @@ def statuses_of(
     look: Callable[[StreamSpec], Look],
     *,
     around: Callable[[StreamSpec], Surroundings] | None = None,
+    backfills: Callable[[StreamSpec], tuple[BackfillStanding, ...]] | None = None,
     patience: timedelta,
 ) -> tuple[StreamStatus, ...]:
-    """The status of each stream, in order; with `around`, also who looks after it and running against declared.
+    """The status of each stream, in order; with `around`, also who looks after it and running against declared; with
+    `backfills`, those of its backfills that are not finished.
 
     When no look at all ends for as long as `patience`, the streams that are left are unknown. Threads that hang in
     a dead file system are daemons, so that they can't keep the process alive.
@@ -37,7 +41,8 @@ def statuses_of(
                 spec = waiting.get_nowait()
             except queue.Empty:
                 return
-            done.put(status_of(spec, look, around))
+            status = status_of(spec, look, around)
+            done.put(replace(status, backfills=_unfinished(spec, backfills)) if backfills else status)
 
     for _ in range(min(THREADS, len(specs))):
         threading.Thread(target=work, name="streamops-look", daemon=True).start()
@@ -50,6 +55,16 @@ def statuses_of(
         found[status.stream] = status
     silence = f"no answer within {patience.total_seconds():.0f} s"
     return tuple(found.get(spec.name) or StreamStatus.unreachable(spec, silence) for spec in specs)
+
+
+def _unfinished(
+    spec: StreamSpec, backfills: Callable[[StreamSpec], tuple[BackfillStanding, ...]]
+) -> tuple[BackfillStanding, ...]:
+    """None where they can't be listed: the stream itself lies at the same place, and its own look tells why."""
+    try:
+        return tuple(one for one in backfills(spec) if one.is_unfinished)
+    except StreamOpsError:
+        return ()
 
 
 def status_of(

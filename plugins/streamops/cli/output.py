@@ -7,7 +7,7 @@ from typing import Protocol
 from rich.text import Text
 
 from streamops.cli.act_result import ActOutcome, ActResult
-from streamops.cli.backfill_text import BackfillAnswer, answer_lines
+from streamops.cli.backfill_text import BackfillAnswer, ListedBackfill, answer_lines, backfill_table, listed_notes
 from streamops.cli.console import PrintableConsole
 from streamops.cli.driver_log import DriverLog
 from streamops.cli.history_text import history_lines
@@ -68,7 +68,7 @@ class Output(Protocol):
         """A backfill: its plan, or where it stands."""
         ...
 
-    def backfills(self, stream: str, answers: Sequence[BackfillAnswer]) -> None:
+    def backfills(self, stream: str, listed: Sequence[ListedBackfill]) -> None:
         """All backfills of a stream."""
         ...
 
@@ -162,11 +162,14 @@ class TextOutput:
         for line in answer_lines(answer):
             self._console.print(line)
 
-    def backfills(self, stream: str, answers: Sequence[BackfillAnswer]) -> None:
-        if not answers:
+    def backfills(self, stream: str, listed: Sequence[ListedBackfill]) -> None:
+        if not listed:
             self._console.print(f"{stream}: no backfill was ever asked for")
-        for answer in answers:
-            self.backfill(answer)
+            return
+        self._console.print(backfill_table(listed), soft_wrap=False)
+        for one in listed:
+            for note in listed_notes(one):
+                self._console.print(note)
 
     def log(self, log: DriverLog) -> None:
         # As it was written: a driver's own colours and tabs are nobody else's business.

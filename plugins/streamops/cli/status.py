@@ -25,11 +25,12 @@ def status(
 
     The age of the last beat is told by the driver's own clock, for information. One look can't tell a hung driver
     from a living one: whoever supervises the stream does. A stream that is meant to run and that nobody supervises
-    needs a person, however well its driver does: nobody would restart it.
+    needs a person, however well its driver does: nobody would restart it. Backfills of a stream that are not finished
+    are told of below the table; `streamops backfill STREAM --list` shows all.
 
     Exit code 0: all run, or are stopped on purpose. 2: settings of a stream are wrong. 3: one waits for its next
-    attempt, was never started, or has odd records in its log. 4: one is parked, blocked, unknown or unattended, or needs
-    a person.
+    attempt, was never started, has odd records in its log, or a backfill that nobody carries on. 4: one is parked,
+    blocked, unknown or unattended, or needs a person.
 
     With --drift: setting by setting, job file and library. Exit code 3: a restart would bring something else. 4: that
     could not be told.
@@ -38,7 +39,13 @@ def status(
     settings = session.settings()
     specs = [settings.stream(name) for name in dict.fromkeys(streams)] if streams else settings.streams
     problems = () if streams else settings.errors
-    found = statuses_of(specs, session.look, around=session.surroundings, patience=session.wiring.patience)
+    found = statuses_of(
+        specs,
+        session.look,
+        around=session.surroundings,
+        backfills=None if drift else session.backfills,
+        patience=session.wiring.patience,
+    )
     if drift:
         output(as_json=as_json).drifts(found, problems)
         raise typer.Exit(drift_exit_code(found, problems))
@@ -52,7 +59,13 @@ def exit_code(statuses: Sequence[StreamStatus], problems: Sequence[SettingsProbl
         return 4
     if problems:
         return 2
-    return 3 if any(status.phase not in AS_WANTED or status.has_odd_records for status in statuses) else 0
+    return 3 if any(_is_odd(status) for status in statuses) else 0
+
+
+def _is_odd(status: StreamStatus) -> bool:
+    """Whether somebody should look at it by day."""
+    has_left = any(backfill.needs_a_person for backfill in status.backfills)
+    return status.phase not in AS_WANTED or status.has_odd_records or has_left
 
 
 def drift_exit_code(statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> int:

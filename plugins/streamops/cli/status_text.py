@@ -73,6 +73,7 @@ def status_notes(status: StreamStatus) -> Iterator[str]:
             f"its control log holds {status.unknown_records} records of a newer version and {status.contradictions} that"
             f" contradict the ones before: look at `streamops history {status.stream}`"
         )
+    yield from (backfill.line for backfill in status.backfills)
 
 
 def drift_lines(status: StreamStatus) -> Iterator[str]:

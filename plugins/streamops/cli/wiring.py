@@ -19,6 +19,8 @@ from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
 from streamops.supervisor import Look, Supervisor
 from streamops.supervisor.backfills.backfill_desk import BackfillDesk, places_of
+from streamops.supervisor.backfills.facts import BackfillDoors, read_backfills
+from streamops.supervisor.backfills.standing import BackfillStanding, standing_of
 from streamops.supervisor.desk import Desk
 from streamops.supervisor.requests import this_author, this_person
 from streamops.supervisor.runs.run_desk import RunDesk
@@ -113,6 +115,14 @@ class Session:
             broker=self.wiring.broker_of(spec) if spec.reads_kafka else None,
             others=places_of(self.settings().streams),
         )
+
+    def backfills(self, spec: StreamSpec) -> tuple[BackfillStanding, ...]:
+        """Where each backfill of a stream stands. StorageError where nobody can tell which there are."""
+        doors = BackfillDoors(
+            storage_for=storage_for, launcher=self.wiring.launcher, state_root=self.settings().state_root
+        )
+        found, now = read_backfills(spec.name, spec.checkpoint, doors), self.clock.now()
+        return tuple(standing_of(facts, now=now) for facts in found)
 
     def log_reader(self, spec: StreamSpec) -> LogReader:
         """The control log of a stream, to read."""

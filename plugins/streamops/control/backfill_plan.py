@@ -33,6 +33,7 @@ from streamops.control.kafka_offsets import (
     offsets_of,
     without_twins,
 )
+from streamops.control.records import TopicSeen
 from streamops.errors import CorruptRecordError, NewerRecordError
 
 FORMAT = 1
@@ -89,6 +90,8 @@ class BackfillPlan:
     notes: tuple[str, ...] = ()
     """What a person should know of it, a sentence each."""
     counted_in: Counted = Counted.OFFSETS
+    topics: tuple[TopicSeen, ...] = ()
+    """The topics of the range as the plan found them; empty where the cluster did not tell, and in plans of older versions."""
 
     def __post_init__(self) -> None:
         if not is_backfill_id(self.id):
@@ -161,6 +164,8 @@ def encode_plan(plan: BackfillPlan) -> bytes:
     }
     if not isinstance(plan.start, Offsets):
         fields["counted_in"] = plan.counted_in
+    if plan.topics:
+        fields["topics"] = {one.topic: one.id for one in plan.topics}
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -198,6 +203,10 @@ def _plan(fields: dict[str, Any]) -> BackfillPlan:
         start=place(fields["start"]),
         chunks=tuple(place(chunk) for chunk in of_type(list, fields["chunks"])),
         counted_in=counted_in,
+        topics=tuple(
+            TopicSeen(topic=topic, id=of_type(str, name))
+            for topic, name in of_type(dict, fields.get("topics", {})).items()
+        ),
     )
 
 

@@ -12,14 +12,16 @@ from streamops.control.log import LogReader
 from streamops.control.records import DriverHandle, Position
 from streamops.control.registry import RegistryEntry, read_registry, registry_conflicts
 from streamops.control.state import Epoch, LogState, Note
+from streamops.control.topics import Topics
 from streamops.coverage import Coverage
 from streamops.health import is_history_needed
 from streamops.launch import DriverStatus, Launcher
 from streamops.progress import ProgressHistory, read_progress
 from streamops.restart import Remedy
 from streamops.sink import SinkView
-from streamops.spec import StreamSpec, TriggerKind
+from streamops.spec import Mode, StreamSpec, TriggerKind
 from streamops.storage import Storage, join
+from streamops.supervisor.backfills.shelf import planned_topics
 from streamops.supervisor.checkpoints import inspect_checkpoints, position_of, read_checkpoints
 from streamops.supervisor.checks.sink_look import declared_sink, look_around
 from streamops.supervisor.lags.source_coverage import BrokerFor, SourceCoverage
@@ -175,9 +177,14 @@ class Observer:
             checkpoint=own.facts,
             companions=tuple(companion.facts for companion in companions),
             in_depth=checkpoints,
-            coverages=self._source_coverage.of(checkpoints, on_record=seen.state.topics),
+            coverages=self._source_coverage.of(checkpoints, on_record=self._topics_on_record(seen.state)),
             sink=sink,
         )
+
+    def _topics_on_record(self, state: LogState) -> Topics:
+        """As earlier starts found them; before them, those that a backfill was planned over."""
+        planned = planned_topics(self._storage, self._spec.checkpoint) if self._spec.mode is Mode.BACKFILL else ()
+        return (*planned, *state.topics)
 
     def _look_around(self, seen: Observation) -> tuple[tuple[CheckpointSnapshot, ...], SinkView | None]:
         address, place = self._spec.checkpoint, declared_sink(self._spec, lambda _: self._storage)

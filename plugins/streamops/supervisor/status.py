@@ -15,6 +15,7 @@ from streamops.spec import StreamSpec
 from streamops.spec.names import dag_id_of
 from streamops.spec.wire import spec_fingerprint, spec_text
 from streamops.supervisor.act_effects import nobody_since
+from streamops.supervisor.backfills.standing import BackfillStanding
 from streamops.supervisor.decision import RESTING, Action, Decision
 from streamops.supervisor.drift import Drift, drift_between
 from streamops.supervisor.observe import EpochFacts, Observation
@@ -101,6 +102,8 @@ class StreamStatus:
     """The newest sign of a supervisor, by its own clock."""
     unattended: str = ""
     """Since when nobody looks after the stream; empty while somebody does, or where that was not asked."""
+    backfills: tuple[BackfillStanding, ...] = ()
+    """Those that are not finished, where that was asked."""
     unknown_records: int = 0
     """Records that only a newer version understands."""
     contradictions: int = 0

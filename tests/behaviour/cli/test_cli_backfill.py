@@ -410,3 +410,196 @@ def test_a_stop_does_not_wait_for_a_driver_out_of_sight_and_names_the_way_out(or
     assert f"`streamops backfill orders --resume {driver.name} --confirm-dead 1 --reason …`" in stopped.out
     assert vouched.code == 0
     assert len(orders.launcher.drivers) == 1
+
+
+# A topic that is made anew
+
+
+@pytest.fixture
+def named(orders: Terminal) -> Terminal:
+    """The cluster tells which topic it is."""
+    orders.broker.has("orders", (0, 1000), (0, 200), topic_id="first")
+    return orders
+
+
+def test_a_backfill_whose_topic_was_made_anew_is_not_gone_on_with(named, elsewhere):
+    driver = begun(named, elsewhere)
+    named.launcher.end(named.launcher.drivers[0])
+    named.broker.has("orders", (0, 1000), (0, 200), topic_id="second")
+    before = driver.records()
+
+    answer = named.run("backfill", "orders", "--resume", driver.name)
+
+    assert answer.code == 1
+    assert answer.err == (
+        f"error: backfill {driver.name} of orders can't go on: topic orders was deleted and made anew since the plan was made"
+        " (its id was first, now it is second). Its offsets mean other records there: ask for a range anew,"
+        " `streamops backfill orders --from … --to … --reason …`\n"
+    )
+    assert driver.records() == before
+
+
+@pytest.mark.parametrize("topic_id", ["first", ""], ids=["the same topic", "a cluster that does not tell"])
+def test_a_backfill_goes_on_while_nothing_says_that_its_topic_is_another(named, elsewhere, topic_id):
+    driver = begun(named, elsewhere)
+    named.broker.has("orders", (0, 1000), (0, 200), topic_id=topic_id)
+    named.clock.on_sleep = driver.work
+
+    assert named.run("backfill", "orders", "--resume", driver.name).code == 0
+
+
+def test_a_backfill_that_is_done_is_shown_whatever_became_of_its_topic(named, elsewhere):
+    driver = begun(named, elsewhere)
+    named.clock.on_sleep = driver.work
+    named.run("backfill", "orders", "--resume", driver.name)
+    named.broker.has("orders", (0, 1), (0, 1), topic_id="second")
+
+    assert named.run("backfill", "orders", "--resume", driver.name).code == 0
+
+
+def test_no_driver_takes_the_place_of_another_once_the_topic_was_made_anew(named, elsewhere):
+    driver = begun(named, elsewhere)
+
+    def make_anew() -> None:
+        named.broker.has("orders", (0, 1000), (0, 200), topic_id="second")
+        named.launcher.end(named.launcher.drivers[0])
+
+    named.clock.on_sleep = make_anew
+
+    answer = named.run("backfill", "orders", "--resume", driver.name)
+
+    assert answer.code == 1
+    assert "one of another topic" in answer.out
+    assert f"`streamops backfill orders --resume {driver.name} --accept-unsafe --reason …`" in answer.out
+    assert len(named.launcher.drivers) == 1
+
+
+# Where they stand
+
+
+def begun(orders: Terminal, elsewhere: tuple[str, str]) -> Driver:
+    """A backfill in three steps of which the first is done; whoever began it has gone."""
+    driver = Driver(orders)
+    orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--chunk", "150", "--yes", "--no-wait")
+    driver.work()
+    orders.clock.on_sleep = lambda: None
+    return driver
+
+
+def test_the_list_tells_of_each_how_far_it_is_whether_its_driver_lives_and_who_attends(orders, elsewhere):
+    driver = begun(orders, elsewhere)
+    fresh = orders.run("backfill", "orders", "--list")
+    orders.clock.advance(timedelta(minutes=2))
+
+    alone = orders.run("backfill", "orders", "--list")
+
+    _, header, _, row, note = ["", *alone.out.splitlines()]
+    assert header.split() == ["backfill", "phase", "done", "epoch", "driver", "last", "sign", "attended", "by", "range"]
+    assert row.split()[:7] == [driver.name, "running", "33", "%", "1", "running", "2026-03-01"]
+    assert "nobody" in row
+    assert "  backfill  " in fresh.out
+    assert note == f"backfill {driver.name} is running, 33 % done: 1 of 3 steps are done"
+
+
+@pytest.mark.parametrize(
+    ("after", "phase", "reason"),
+    [
+        pytest.param(
+            lambda orders, driver: orders.launcher.end(orders.launcher.drivers[0]),
+            "waiting",
+            "no driver lives, and backfill is there to start one",
+            id="a moment ago",
+        ),
+        pytest.param(
+            lambda orders, driver: (
+                orders.launcher.end(orders.launcher.drivers[0]),
+                orders.clock.advance(timedelta(minutes=2)),
+            ),
+            "left",
+            "no driver lives, and nobody has attended to it since 2026-03-01T12:00:00+00:00 (backfill): `streamops backfill"
+            " orders --resume 20260301-120000` goes on with it",
+            id="its driver died and nobody watches",
+        ),
+        pytest.param(
+            lambda orders, driver: setattr(orders.launcher.drivers[0], "state", DriverState.UNKNOWN),
+            "unknown",
+            "its driver can't be seen from here: ",
+            id="its host is lost",
+        ),
+        pytest.param(
+            lambda orders, driver: orders.run(
+                "backfill", "orders", "--stop", driver.name, "--no-wait", "--reason", "later"
+            ),
+            "stopping",
+            "1 of 3 steps are done, and its driver ends between two of them",
+            id="it is being stopped",
+        ),
+        pytest.param(
+            lambda orders, driver: orders.run("backfill", "orders", "--stop", driver.name, "--reason", "later"),
+            "stopped",
+            "`streamops backfill orders --resume 20260301-120000` goes on with it",
+            id="it was stopped",
+        ),
+        pytest.param(
+            lambda orders, driver: orders.storage.delete(
+                join(backfills_folder(orders.spec().checkpoint), driver.name, "plan.json")
+            ),
+            "unknown",
+            "backfill 20260301-120000 has no plan: it was given up before it began",
+            id="its plan is gone",
+        ),
+    ],
+)
+def test_where_a_backfill_stands(orders, elsewhere, after, phase, reason):
+    driver = begun(orders, elsewhere)
+
+    after(orders, driver)
+
+    (listed,) = orders.run("backfill", "orders", "--list", "--json").document["backfills"]
+    assert (listed["standing"]["phase"], listed["standing"]["reason"][: len(reason)]) == (phase, reason)
+    assert f"orders: backfill {driver.name} is {phase}" in orders.run("status", "orders").out
+
+
+def test_a_backfill_that_is_done_is_finished_although_its_end_is_not_on_record(orders, elsewhere):
+    driver = Driver(orders)
+    orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--yes", "--no-wait")
+    driver.work()
+    driver.work()
+
+    (listed,) = orders.run("backfill", "orders", "--list", "--json").document["backfills"]
+
+    assert listed["standing"]["phase"] == "finished"
+    assert "backfill" not in orders.run("status", "orders").out
+
+
+def test_a_backfill_that_nobody_carries_on_shows_in_the_status_of_the_fleet(orders, elsewhere):
+    orders.started()
+    before = orders.run("status").code
+    begun(orders, elsewhere)
+    orders.launcher.end(orders.launcher.drivers[-1])
+    orders.clock.advance(timedelta(minutes=2))
+    orders.settle()
+    orders.beat()
+
+    answer = orders.run("status")
+
+    assert (before, answer.code) == (0, 3)
+    assert "orders: backfill 20260301-120000 is left, 33 % done: no driver lives" in answer.out
+
+
+def test_a_backfill_that_nobody_carries_on_for_five_minutes_is_found_by_the_reconciler(orders, elsewhere):
+    orders.started()
+    begun(orders, elsewhere)
+    orders.launcher.end(orders.launcher.drivers[-1])
+
+    def after(duration: timedelta):
+        orders.clock.advance(duration)
+        orders.settle()
+        return orders.run("reconcile")
+
+    early, late = after(timedelta(minutes=4)), after(timedelta(minutes=2))
+
+    assert (early.code, late.code) == (0, 3)
+    assert "orders: left-backfill: backfill 20260301-120000 is left, 33 % done" in late.out
+    assert "nobody carries on backfill 20260301-120000 of orders" in late.out
+    assert "repair: `streamops backfill orders --resume 20260301-120000`" in late.out

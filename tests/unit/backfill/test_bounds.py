@@ -14,10 +14,12 @@ from streamops.backfill import (
     expired_between,
     find_range,
 )
+from streamops.backfill.bounds import other_topics
 from streamops.control.kafka_offsets import Offsets
+from streamops.control.records import TopicSeen
 from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts, TopicRetention
 from streamops.kafka.broker import TimeOffset
-from support.backfills import offsets
+from support.backfills import PLANNED_AT, offsets
 from support.brokers import A_WEEK
 
 NOW = datetime(2026, 3, 10, tzinfo=UTC)
@@ -266,3 +268,31 @@ def test_many_reasons_are_counted():
 
     assert len(refused.reasons) == 11
     assert refused.reasons[-1] == "and 4 more like that"
+
+
+# Topics that are others by now
+
+
+PLANNED = (TopicSeen(topic="orders", id="first"),)
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        pytest.param(TopicFacts(topic="orders", exists=True, topic_id="first"), (), id="the same"),
+        pytest.param(TopicFacts(topic="orders", exists=True), (), id="the cluster does not tell"),
+        pytest.param(TopicFacts(topic="orders", exists=None, trouble="away"), (), id="the cluster is away"),
+        pytest.param(
+            TopicFacts(topic="orders", exists=False), ("there is no topic orders any more",), id="it is deleted"
+        ),
+        pytest.param(
+            TopicFacts(topic="orders", exists=True, topic_id="second"),
+            ("topic orders was deleted and made anew since the plan was made (its id was first, now it is second)",),
+            id="it was made anew",
+        ),
+    ],
+)
+def test_a_topic_is_another_when_the_cluster_says_so(found, told):
+    facts = BrokerFacts(bootstrap="broker:9092", at=PLANNED_AT, topics=(found,))
+
+    assert other_topics(PLANNED, facts) == told

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from streamops.control.backfill_plan import decode_plan, encode_plan, is_backfill_id
 from streamops.control.kafka_offsets import Offsets, PartitionOffset
 from streamops.control.layout import backfill_checkpoint, backfill_folder, backfill_plan_address, control_folder
+from streamops.control.records import TopicSeen
 from streamops.errors import CorruptRecordError, NewerRecordError
 from support.backfills import a_plan, offsets
 
@@ -34,10 +35,15 @@ def written(**changes):
             a_plan(start=Offsets.of({("a", 0): 1, ("b", 10): 2}), chunks=(Offsets.of({("b", 10): 2, ("a", 0): 5}),)),
             id="two topics",
         ),
+        pytest.param(a_plan(topics=(TopicSeen(topic="orders", id="rX7"),)), id="the id of its topic"),
     ],
 )
 def test_a_plan_survives_its_file(plan):
     assert decode_plan(encode_plan(plan), address=ADDRESS) == plan
+
+
+def test_a_plan_of_an_older_version_knows_no_ids_of_topics():
+    assert decode_plan(written(topics=...), address=ADDRESS).topics == ()
 
 
 def test_a_plan_tells_how_much_it_reads_and_where_each_step_begins():

@@ -145,6 +145,7 @@ class BackfillDesk:
             before=found.before,
             is_approximate=asked.is_approximate,
             notes=(*found.notes, *sink.notes),
+            topics=found.topics,
         )
         try:
             backfill_spec(self.spec, plan)
@@ -183,6 +184,15 @@ class BackfillDesk:
         if done == len(plan.chunks):
             return ()
         return tuple(self._ranges.missing(plan, done))
+
+    def refuse_another_source(self, plan: BackfillPlan) -> None:
+        """BackfillError where the source is another by now than the one that was planned, and some of the range is left."""
+        replaced = () if self.progress(plan).is_done else self._ranges.replaced(plan)
+        if replaced:
+            raise BackfillError(
+                f"backfill {plan.id} of {plan.stream} can't go on: {'; '.join(replaced)}. Its offsets mean other records there:"
+                f" ask for a range anew, `streamops backfill {plan.stream} --from … --to … --reason …`"
+            )
 
     def _sink(self, asked: AskedBackfill, backfill: str) -> SinkChosen | SinkRefused:
         sink = self.spec.sink

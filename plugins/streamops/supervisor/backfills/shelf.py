@@ -1,13 +1,17 @@
 """The plans of one stream's backfills, as they lie beside its checkpoint."""
 
 import hashlib
+import logging
 import re
 from datetime import datetime
 
 from streamops.control.backfill_plan import PLAN_LIMIT, BackfillPlan, decode_plan, encode_plan, is_backfill_id
 from streamops.control.layout import backfill_checkpoint, backfill_plan_address, backfills_folder
-from streamops.errors import ObjectNotFoundError, SettingsError
+from streamops.control.topics import Topics
+from streamops.errors import ObjectNotFoundError, SettingsError, StreamOpsError
 from streamops.storage import ReadableStorage, Storage
+
+log = logging.getLogger(__name__)
 
 
 def read_plan(storage: ReadableStorage, checkpoint: str, backfill: str) -> BackfillPlan:
@@ -25,6 +29,16 @@ def read_plan(storage: ReadableStorage, checkpoint: str, backfill: str) -> Backf
 def write_plan(storage: Storage, checkpoint: str, plan: BackfillPlan) -> None:
     """Put a plan there for good. ObjectExistsError where its id is taken, StorageError."""
     storage.create(backfill_plan_address(backfill_checkpoint(checkpoint, plan.id)), encode_plan(plan))
+
+
+def planned_topics(storage: ReadableStorage, own_checkpoint: str) -> Topics:
+    """The topics that the backfill with this checkpoint of its own was planned over; none where its plan can't be read."""
+    address = backfill_plan_address(own_checkpoint)
+    try:
+        return decode_plan(storage.read(address, limit=PLAN_LIMIT), address=address).topics
+    except StreamOpsError as error:
+        log.warning("the topics of a backfill are not known: %s", error)
+        return ()
 
 
 def backfill_ids(storage: ReadableStorage, checkpoint: str) -> tuple[str, ...]:

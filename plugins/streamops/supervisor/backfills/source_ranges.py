@@ -6,12 +6,14 @@ from typing import Protocol
 
 from streamops.backfill import AskedRange, RangeRefused, StepsFound, TimeBound, chunks_of, expired_between, find_range
 from streamops.backfill.asked import Bound, ExpiredFile, ExpiredVersions, Missing, OffsetBound, PatternBound
+from streamops.backfill.bounds import other_topics
 from streamops.backfill.files import steps_of_files
 from streamops.backfill.versions import TableAsked, find_versions, steps_of_versions
 from streamops.control.backfill_places import FilesPlace, TablePlace
 from streamops.control.backfill_plan import BackfillPlan, Counted
 from streamops.control.kafka_offsets import Offsets, Partition
 from streamops.control.planned_files import altered_files
+from streamops.control.records import TopicSeen
 from streamops.deltalog import read_delta_table, read_pending
 from streamops.deltalog.versions import version_contents, written_versions
 from streamops.errors import BackfillError
@@ -30,6 +32,10 @@ class SourceRanges(Protocol):
 
     def missing(self, plan: BackfillPlan, done: int) -> Sequence[Missing]:
         """What can't be read any more of the steps behind the first `done`. StreamOpsError where that can't be asked."""
+        ...
+
+    def replaced(self, plan: BackfillPlan) -> Sequence[str]:
+        """What of the source is another by now than the one that was planned, a sentence each."""
         ...
 
 
@@ -67,6 +73,10 @@ class KafkaRanges:
             before=found.before,
             expired=found.expired,
             notes=found.notes,
+            topics=tuple(
+                TopicSeen(topic=topic, id=name)
+                for topic, name in sorted(facts.topic_ids({name for name, _ in found.start.partitions}).items())
+            ),
         )
 
     def missing(self, plan: BackfillPlan, done: int) -> Sequence[Missing]:
@@ -74,6 +84,10 @@ class KafkaRanges:
         if not isinstance(start, Offsets) or not isinstance(end, Offsets):
             raise _another_source(plan)
         return expired_between(start, end, self.broker.scan({topic for topic, _ in start.partitions}))
+
+    def replaced(self, plan: BackfillPlan) -> Sequence[str]:
+        """Nothing for the plan of an older version, which does not know the ids of its topics."""
+        return other_topics(plan.topics, self.broker.scan({one.topic for one in plan.topics})) if plan.topics else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +129,10 @@ class TableRanges:
         files = sorted({one.version for one in removed if one.is_there is False and one.version < end.version})
         return tuple(ExpiredVersions(table=table, first=one, last=one, what="data files") for one in files)
 
+    def replaced(self, plan: BackfillPlan) -> Sequence[str]:
+        """Nothing: Delta's source knows its table by the id in the prepared entry, and refuses another one."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderRanges:
@@ -136,6 +154,10 @@ class FolderRanges:
             ExpiredFile(address=one.address, what="gone" if one.is_gone else "written over")
             for one in altered_files(self.storage, (file for place in left for file in place.files))
         ]
+
+    def replaced(self, plan: BackfillPlan) -> Sequence[str]:
+        """Nothing: each file is looked at by itself, right before its step."""
+        return ()
 
 
 def _is_by_time(*bounds: Bound) -> bool:

@@ -9,6 +9,7 @@ from streamops.control.attendance import Attendance
 from streamops.control.state import Desire, Epoch, LogState
 from streamops.launch import DriverState, DriverStatus, FoundDriver
 from streamops.spec import StreamSpec
+from streamops.supervisor.backfills.facts import BackfillFacts
 from streamops.supervisor.decision import Decision
 from streamops.supervisor.reconcile.overdue import Overdue, is_recent
 
@@ -88,6 +89,8 @@ class StreamFacts:
     changed_at: datetime | None = None
     """When the log grew last; where there is none, when the settings were written last."""
     task: StreamTask | None = None
+    backfills: tuple[BackfillFacts, ...] = ()
+    """Of a stream that is declared; each is a stream of its own, which no declaration names."""
 
     @property
     def live_epochs(self) -> tuple[int, ...]:

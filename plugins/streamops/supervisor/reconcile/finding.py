@@ -33,6 +33,8 @@ class FindingKind(StrEnum):
     MISSING_DAG = "missing-dag"
     LEFT_SETTINGS = "left-settings"
     WRONG_SETTINGS = "wrong-settings"
+    LEFT_BACKFILL = "left-backfill"
+    """A backfill that is to run, and that nobody carries on."""
     PARKED = "parked"
     BLOCKED = "blocked"
     UNREADABLE = "unreadable"

@@ -25,6 +25,7 @@ from streamops.errors import StreamOpsError
 from streamops.launch import FoundDriver, Launcher
 from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage
+from streamops.supervisor.backfills.facts import BackfillDoors, BackfillFacts, read_backfills
 from streamops.supervisor.reconcile.facts import (
     ALIVE,
     Declaration,
@@ -144,6 +145,7 @@ def _stream_facts(
         ),
         living=tuple(driver for driver in found if doors.launcher.poll(driver.handle).state in ALIVE),
         attendance=read_attendance(doors.storage_for(state_root), state_root, subject.stream),
+        backfills=_backfills(subject, doors, state_root) if spec else (),
     )
     if not facts.is_meant_to_run or facts.live_epochs or _is_of_another(facts, state):
         return facts
@@ -152,6 +154,11 @@ def _stream_facts(
     changed_at = declared.changed_at if seen.is_empty else _acted_at(storage, control, seen)
     facts = replace(facts, changed_at=changed_at)
     return _with_decision(facts, spec, look) if spec and look else facts
+
+
+def _backfills(subject: StreamFacts, doors: Doors, state_root: str) -> tuple[BackfillFacts, ...]:
+    ways = BackfillDoors(storage_for=doors.storage_for, launcher=doors.launcher, state_root=state_root)
+    return read_backfills(subject.stream, subject.checkpoint, ways)
 
 
 def _with_decision(facts: StreamFacts, spec: StreamSpec, look: Look) -> StreamFacts:

@@ -5,10 +5,12 @@ nobody: drivers that the log disowns, streams that no task watches.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from streamops.control.attendance import UNATTENDED_AFTER
+from streamops.supervisor.backfills.standing import BackfillStanding, is_left_alone, standing_of
+from streamops.supervisor.commands import resume_command
 from streamops.supervisor.decision import Action
 from streamops.supervisor.reconcile.attendance import supervision
 from streamops.supervisor.reconcile.drivers import Fault, fault_of, named
@@ -17,6 +19,8 @@ from streamops.supervisor.reconcile.finding import Finding, FindingKind, Remedy,
 
 log = logging.getLogger(__name__)
 
+LEFT_BACKFILL_GRACE = timedelta(minutes=5)
+"""Longer than whoever supervises one takes between a driver's end and the next one's start."""
 NEW_STREAM_GRACE = timedelta(minutes=5)
 """After a change of the settings: Airflow parses a DAG file every 30 s or less often, and then begins a run."""
 
@@ -53,6 +57,7 @@ def _judge(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[Findi
         yield _blocked(facts, f"the control log of {facts.checkpoint} belongs to stream {facts.state.stream}")
         return
     yield from _second_drivers(facts, now)
+    yield from _left_backfills(facts, now)
     if facts.declaration is Declaration.GONE:
         yield from _left_settings(facts, now)
     elif facts.declaration is Declaration.WRONG:
@@ -138,6 +143,34 @@ def _is_new(facts: StreamFacts, settings_age: timedelta | None) -> bool:
     """Declared a moment ago and not begun: nobody can be expected there yet."""
     is_recent = settings_age is not None and settings_age <= NEW_STREAM_GRACE
     return is_recent and facts.attendance is None and facts.state.is_empty
+
+
+# Backfills
+
+
+def _left_backfills(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
+    """One finding for all of a stream: each is to run, has no living driver for a while, and nobody signs for it."""
+    left = [
+        standing_of(one, now=now)
+        for one in facts.backfills
+        if is_left_alone(one, now=now, patience=LEFT_BACKFILL_GRACE)
+    ]
+    if not left:
+        return
+    commands = " or ".join(f"`{resume_command(one.stream, one.id)}`" for one in left)
+    yield finding_of(
+        facts,
+        FindingKind.LEFT_BACKFILL,
+        Severity.WARNING,
+        evidence="; ".join(one.line for one in left),
+        meaning=f"nobody carries on {_named(left)} of {facts.stream}",
+        repair=f"{commands}; one that is not wanted any more is ended by `streamops backfill {facts.stream} --stop ID`",
+    )
+
+
+def _named(left: Sequence[BackfillStanding]) -> str:
+    """`backfill march`, `backfills april and march`"""
+    return f"backfill{'s' if len(left) > 1 else ''} {' and '.join(one.id for one in left)}"
 
 
 # Declarations
