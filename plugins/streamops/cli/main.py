@@ -17,6 +17,7 @@ from streamops.cli import (
     catchup,
     check,
     config,
+    estimate,
     history,
     lag,
     logs,
@@ -57,6 +58,7 @@ app.command()(history.history)
 app.command()(logs.logs)
 app.command()(supervise.supervise)
 app.command()(reconcile.reconcile)
+app.add_typer(estimate.app, name="estimate")
 app.add_typer(config.app, name="config")
 
 

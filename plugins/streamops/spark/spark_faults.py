@@ -11,16 +11,16 @@ log = logging.getLogger(__name__)
 
 _ROWS_TO_PYTHON = {
     "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
-    # A cached frame gives its columns to a function whatever the conf above says (4.2.0); read as rows it does not.
+    # A cached frame gives its columns to a function whatever the conf above says; read as rows it does not.
     "spark.sql.inMemoryColumnarStorage.enableVectorizedReader": "false",
 }
 
-WORKAROUNDS: Mapping[str, Mapping[str, str]] = {"4.2.0": _ROWS_TO_PYTHON}
+WORKAROUNDS: Mapping[str, Mapping[str, str]] = {"4.2.0": _ROWS_TO_PYTHON, "4.2.1": _ROWS_TO_PYTHON}
 """Confs by the version that needs them.
 
-4.2.0: a Python UDF over columns (a Parquet file, a Delta table, a cached frame) waits for ever. The JVM writes the schema where
-the worker reads the number of functions, so each waits for the other's bytes (SPARK-58241, mended behind 4.2.0). As rows they
-come in the same Arrow batches, with the same results.
+4.2.0 and 4.2.1: a Python UDF over columns (a Parquet file, a Delta table, a cached frame) waits for ever. The JVM writes the
+schema where the worker reads the number of functions, so each waits for the other's bytes (SPARK-58241, mended on the branch
+behind 4.2.1; seen with both). As rows they come in the same Arrow batches, with the same results.
 """
 
 

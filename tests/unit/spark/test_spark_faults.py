@@ -3,6 +3,8 @@
 import logging
 from dataclasses import dataclass, field
 
+import pytest
+
 from streamops.spark.spark_faults import go_round_faults
 
 COLUMNAR = "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled"
@@ -38,8 +40,9 @@ class FakeSession:
         return self.declared
 
 
-def test_spark_4_2_0_gives_python_rows_and_no_columns():
-    spark = FakeSession("4.2.0")
+@pytest.mark.parametrize("version", ["4.2.0", "4.2.1"])
+def test_a_spark_that_hangs_on_columns_gives_python_rows(version):
+    spark = FakeSession(version)
 
     go_round_faults(spark)
 
@@ -47,7 +50,7 @@ def test_spark_4_2_0_gives_python_rows_and_no_columns():
 
 
 def test_another_version_is_left_alone():
-    spark = FakeSession("4.2.1")
+    spark = FakeSession("4.1.4")
 
     go_round_faults(spark)
 
