@@ -1,6 +1,7 @@
 """What lies in the topics of a real broker, read by a client that is independent of what is tested."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, TopicPartition
@@ -33,6 +34,20 @@ def ends(bootstrap: str, *topics: str) -> dict[tuple[str, int], int]:
             for topic in topics
             for partition in consumer.list_topics(topic, timeout=_SECONDS).topics[topic].partitions
         }
+    finally:
+        consumer.close()
+
+
+@contextmanager
+def counting(bootstrap: str, topic: str) -> Iterator[Callable[[], int]]:
+    """Tells how many records the topic has got so far, within a millisecond or two."""
+    consumer = _consumer(bootstrap)
+    try:
+        partitions = [
+            TopicPartition(topic, number)
+            for number in consumer.list_topics(topic, timeout=_SECONDS).topics[topic].partitions
+        ]
+        yield lambda: sum(consumer.get_watermark_offsets(place, timeout=_SECONDS)[1] for place in partitions)
     finally:
         consumer.close()
 

@@ -31,7 +31,8 @@ number that is none); no value (null, of `customers` an empty text); two objects
 Every one belongs into the dead letters and nothing else does. Of `words` only a null value and invalid UTF-8 are malformed.
 
 Waves. `InputRecord.wave` counts from 0: a wave may be sent only after all waves before it were *processed*. Then what is
-expected does not depend on where batches end, as long as the job's watermark is `WATERMARK`, 10 minutes (`timetable.py`):
+expected does not depend on where batches end, as long as the job's watermark is `WATERMARK`, 10 minutes (`timetable.py`; a longer
+one, up to 30 minutes, gives the same):
 
 - the records of one wave lie within 6 minutes of event time, waves 15 minutes apart;
 - an out-of-order record is older than one sent before it, and never behind the watermark;

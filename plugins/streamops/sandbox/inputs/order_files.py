@@ -56,7 +56,7 @@ class OrderFile:
 def files(
     *, formats: Sequence[str] = FORMATS, count: int, rows: int, bad: float = 0.0, waves: int = 2
 ) -> tuple[OrderFile, ...]:
-    """`count` files of each format with `rows` lines each, the fraction `bad` of them bad; orders are numbered without holes.
+    """`count` files of each format with `rows` lines each, the fraction `bad` of them bad; no two lines have one number.
 
     A bad line of Parquet, where each column has its type, is one whose order_id is null. ValueError for a format that is none
     of FORMATS.

@@ -191,3 +191,21 @@ def test_waves_go_out_in_their_order_and_those_of_two_inputs_together() -> None:
     one, two, three = (InputRecord("a", b"1", b"", 0), InputRecord("a", b"2", b"", 1), InputRecord("b", b"3", b"", 0))
 
     assert waves([one, two, three]) == ((one, three), (two,))
+
+
+def test_a_longer_watermark_of_thirty_minutes_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {module: module.records(seed=9, count=300, shares=USUAL) for module in TIMED}
+
+    def expected() -> list[object]:
+        return [
+            clicks.expected_sessions(made[clicks]),
+            events.expected_unique(made[events]),
+            sensor_readings.expected_sliding(made[sensor_readings]),
+            purchases.expected_joined(made[clicks], made[purchases]),
+            ad_clicks.expected_joined(made[impressions], made[ad_clicks]),
+        ]
+
+    by_ten = expected()
+    monkeypatch.setattr("streamops.sandbox.inputs.watermarks.WATERMARK", timedelta(minutes=30))
+
+    assert expected() == by_ten
