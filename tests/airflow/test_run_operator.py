@@ -1,14 +1,20 @@
 """The task of a bounded run, slice by slice, as a worker runs it: real control log, real processes, no Airflow database."""
 
 import json
+import threading
+from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.exceptions import AirflowFailException, AirflowRuntimeError, AirflowSkipException, ErrorType
+from airflow.sdk.execution_time import task_runner
+from airflow.sdk.execution_time.comms import ErrorResponse, GetTaskStates, TaskStatesResult
 
+from streamops.airflow import run_operator
 from streamops.airflow.run_trigger import RunTrigger
 from streamops.control.records import ClaimMode, Outcome
 from support.airflow_runs import HOUR, SCHEDULED, RunPlace
+from support.waiting import eventually
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*cannot be called outside of the Task Runner")
 
@@ -353,3 +359,107 @@ def test_storage_that_fails_is_a_wait(place, run_place, eyes, task_log):
     assert deferred.trigger.run_number == run_place.run_number
     assert "stream=orders can't be run now, trying again" in task_log.warnings
     assert place.is_alive(place.handles[0])
+
+
+# An end that a person gives the task while a slice of it runs
+
+
+@dataclass
+class Server:
+    """Airflow's server, which says what state the task has; it does not answer where that is None."""
+
+    state: str | None
+
+    def send(self, msg: object) -> object:
+        assert isinstance(msg, GetTaskStates)
+        if self.state is None:
+            raise AirflowRuntimeError(ErrorResponse(error=ErrorType.API_SERVER_ERROR, detail={"message": "away"}))
+        (run_id,), (task_id,) = msg.run_ids, msg.task_ids
+        return TaskStatesResult(task_states={run_id: {task_id: self.state}})
+
+
+@pytest.fixture
+def server(monkeypatch):
+    server = Server("running")
+    monkeypatch.setattr(task_runner, "SUPERVISOR_COMMS", server, raising=False)
+    return server
+
+
+GIVEN = ["failed", "success", "skipped"]
+GOES_ON = [
+    pytest.param("running", id="a worker that is shut down"),
+    pytest.param("restarting", id="cleared"),
+    pytest.param("up_for_retry", id="tried again"),
+    pytest.param(None, id="a server that is away"),
+]
+
+
+@pytest.mark.parametrize("state", GIVEN)
+def test_a_task_that_was_given_an_end_during_its_slice_ends_its_run_and_does_not_sleep(place, run_place, server, state):
+    server.state = state
+
+    with pytest.raises(AirflowFailException, match=f"is ended, its task was marked {state}"):
+        run_place.result()
+
+    record = run_place.records[-1]
+    assert (record.body.kind, record.reason) == ("maintenance_ended", f"its task was marked {state}")
+    assert record.by.actor == "airflow:catchup__orders/run"
+
+
+@pytest.mark.parametrize("state", GOES_ON)
+def test_any_other_task_sleeps_and_its_run_goes_on(place, run_place, server, state):
+    server.state = state
+
+    run_place.begin()
+
+    assert place.kinds == ["maintenance_begun", "claimed", "submitted"]
+
+
+@pytest.mark.parametrize("state", GIVEN)
+def test_a_sigterm_because_of_an_end_that_was_given_ends_the_run(place, run_place, server, state):
+    task = run_place.task()
+    run_place.begin(task=task)
+    server.state = state
+
+    task.on_kill()
+
+    record = run_place.records[-1]
+    assert (record.body.kind, record.reason) == ("maintenance_ended", f"its task was marked {state}")
+    assert place.is_alive(place.handles[0])
+
+
+@pytest.mark.parametrize("state", GOES_ON)
+def test_any_other_sigterm_leaves_the_run_alone(place, run_place, server, state):
+    task = run_place.task()
+    run_place.begin(task=task)
+    server.state = state
+
+    task.on_kill()
+
+    assert place.kinds == ["maintenance_begun", "claimed", "submitted"]
+
+
+def test_a_sigterm_before_there_is_a_run_does_nothing(place, run_place, server):
+    server.state = "failed"
+
+    run_place.task().on_kill()
+
+    assert place.kinds == []
+
+
+def test_a_line_to_the_server_that_is_held_does_not_hold_the_handler_up(run_place, server, monkeypatch):
+    """The slice that the signal came into may be at it: it goes on once the handler returns."""
+    monkeypatch.setattr(run_operator, "KILL_PATIENCE", timedelta(seconds=0.1))
+    task = run_place.task()
+    run_place.begin(task=task)
+    is_free = threading.Event()
+    server.state = "failed"
+    answer = server.send
+    monkeypatch.setattr(server, "send", lambda msg: (is_free.wait(), answer(msg))[1])
+
+    task.on_kill()
+    before = run_place.records[-1].body.kind
+    is_free.set()
+
+    assert before == "submitted"
+    assert eventually(lambda: run_place.records[-1].body.kind == "maintenance_ended")

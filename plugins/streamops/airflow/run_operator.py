@@ -1,5 +1,6 @@
 """The task of a bounded run: asks for it, sees it through without a worker slot, and tells what came of it."""
 
+import threading
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, NoReturn
@@ -9,6 +10,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from streamops.airflow.act_desk import build_run_desk
 from streamops.airflow.act_log import tell_act
+from streamops.airflow.run_end import RunOfTask
 from streamops.airflow.run_trigger import RunTrigger
 from streamops.control.records import ClaimMode
 from streamops.control.state import Desire
@@ -20,13 +22,16 @@ from streamops.supervisor.observe import Observation
 from streamops.supervisor.runs.report import RunOutcome, RunReport
 from streamops.supervisor.runs.run_desk import RunDesk
 
+KILL_PATIENCE = timedelta(seconds=3)
+"""How long the handler of a SIGTERM waits for the answer of Airflow's server."""
+
 
 class RunOperator(BaseOperator):
     """Runs a declared stream once by availableNow: until it has read all that its source held at the start.
 
     A live query yields meanwhile. Skipped where nothing waits, and while somebody has stopped the stream or runs it. It succeeds
     only if the query has ended by itself. Marking it failed or done ends the run between two batches; a worker or a triggerer
-    that dies touches nothing, and a retry goes on with the same run.
+    that dies or is shut down touches nothing, and a retry goes on with the same run.
 
     :param stream: name of a stream in the settings.
     :param config: path of the settings file.
@@ -35,6 +40,8 @@ class RunOperator(BaseOperator):
     """
 
     template_fields = ("stream", "reason", "budget_hours")
+    _run: RunOfTask | None = None
+    """What this slice is about, as soon as it is on record."""
     ui_color = "#d8f0e8"
 
     def __init__(
@@ -69,6 +76,19 @@ class RunOperator(BaseOperator):
             self.log.warning("stream=%s can't be run now, trying again: %s", self.stream, error)
             self._sleep(context, number)
         return self._see_through(context, runs, number, memory=memory)
+
+    def on_kill(self) -> None:
+        """End the run where a person has given its task an end while a slice of it runs; any other SIGTERM leaves it alone.
+
+        Airflow 3.3 calls this inside the handler of the signal, at any instruction, and kills the process 5 s later. The slice
+        may be at the line to Airflow's server just then, and hold its lock: so another thread asks, and is waited for only so
+        long.
+        """
+        if self._run is None:
+            return
+        ending = threading.Thread(target=self._run.end_if_given, name="streamops-end-run", daemon=True)
+        ending.start()
+        ending.join(KILL_PATIENCE.total_seconds())
 
     def run_desk(self, context: Context) -> RunDesk:
         """Where the run is asked for and followed. SettingsError."""
@@ -128,6 +148,7 @@ class RunOperator(BaseOperator):
 
     def _see_through(self, context: Context, runs: RunDesk, number: int, *, memory: str = "") -> dict[str, Any]:
         """Do what is to be done now; the result when it is over. Trouble with files or connections is a wait."""
+        self._run = self._of_task(context, number)
         try:
             supervisor = runs.supervisor
             supervisor.take_over(memory)
@@ -163,16 +184,35 @@ class RunOperator(BaseOperator):
             raise AirflowFailException(f"expected a budget in hours, more than 0, found {self.budget_hours!r}")
         return budget
 
-    def _sleep(self, context: Context, number: int) -> NoReturn:
+    def _of_task(self, context: Context, number: int) -> RunOfTask:
         task = context["ti"]
-        trigger = RunTrigger(
+        return RunOfTask(
             stream=self.stream,
             config=self.config,
-            run=number,
+            number=number,
             backfill=self.backfill_id(context),
             dag_id=task.dag_id,
             run_id=task.run_id,
             task_id=task.task_id,
+        )
+
+    def _sleep(self, context: Context, number: int) -> NoReturn:
+        """Leave the watch to the trigger, unless a person has given the task an end meanwhile.
+
+        Airflow tells a task so by SIGTERM at its next beat, 5 s or more later: most slices are over by then. The server then
+        refuses to defer the task, and no trigger would ever see its end.
+        """
+        run = self._of_task(context, number)
+        if state := run.end_if_given():
+            raise AirflowFailException(f"stream {self.stream}: run {number} is ended, its task was marked {state}")
+        trigger = RunTrigger(
+            stream=run.stream,
+            config=run.config,
+            run=run.number,
+            backfill=run.backfill,
+            dag_id=run.dag_id,
+            run_id=run.run_id,
+            task_id=run.task_id,
         )
         self.defer(trigger=trigger, method_name="resume")
 

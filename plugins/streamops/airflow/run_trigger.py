@@ -9,8 +9,8 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 
-from streamops.airflow.act_desk import build_run_desk
 from streamops.airflow.declared_supervisor import DeclaredSupervisor
+from streamops.airflow.run_end import ENDED_STATES, RunOfTask
 from streamops.airflow.triggers import StreamTrigger
 from streamops.backfill import progress_of
 from streamops.control.backfill_plan import BackfillPlan
@@ -24,9 +24,6 @@ from streamops.supervisor.checkpoints import read_checkpoints
 
 log = logging.getLogger(__name__)
 
-ENDED_STATES = frozenset({"failed", "success", "skipped"})
-"""States that a person gives a task. After a clear it has none or a new one, and after a move to another triggerer it is
-still deferred: `on_kill` comes in all these cases (Airflow 3.3, pull request 73454 of apache/airflow)."""
 ASK_TIMES = 5
 ASK_PAUSE_SECONDS = 3.0
 
@@ -110,17 +107,23 @@ class RunTrigger(StreamTrigger):
             log.info("stream=%s run %d goes on: its task is %s", self.stream, self.run_number, state)
             return
         try:
-            await self._in_pool(lambda: self._end(state))
+            await self._in_pool(lambda: self._run.end(state))
         except Exception:
             log.exception(
                 "stream=%s run %d could not be ended; it ends when its time is over", self.stream, self.run_number
             )
 
-    def _end(self, state: str) -> None:
-        actor = f"airflow:{self.dag_id}/{self.task_name}"
-        desk = build_run_desk(self.stream, self.config, actor=actor, backfill=self.backfill)
-        record = desk.end(f"its task was marked {state}", number=self.run_number)
-        log.info("stream=%s run %d %s", self.stream, self.run_number, "is ended" if record else "is over already")
+    @property
+    def _run(self) -> RunOfTask:
+        return RunOfTask(
+            stream=self.stream,
+            config=self.config,
+            number=self.run_number,
+            backfill=self.backfill,
+            dag_id=self.dag_id,
+            run_id=self.run_id,
+            task_id=self.task_name,
+        )
 
     def _tell_progress(self, plan: BackfillPlan, checkpoint: str) -> None:
         own, companions = read_checkpoints(storage_for(checkpoint), checkpoint)
@@ -140,14 +143,9 @@ class RunTrigger(StreamTrigger):
 
     async def _task_state(self) -> str:
         """The state of the task now; empty where Airflow does not say."""
-        from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
-
         for _ in range(ASK_TIMES):
             try:
-                states = await sync_to_async(RuntimeTaskInstance.get_task_states)(
-                    dag_id=self.dag_id, task_ids=[self.task_name], run_ids=[self.run_id]
-                )
-                return str(states.get(self.run_id, {}).get(self.task_name) or "")
+                return await sync_to_async(self._run.state)()
             except (
                 Exception
             ) as error:  # an API server that is away is an AirflowRuntimeError, which is a plain Exception

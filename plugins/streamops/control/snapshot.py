@@ -52,7 +52,7 @@ def refresh_state(storage: ReadableStorage, control: str, state: LogState) -> Lo
         raise CorruptRecordError(
             f"{control}: record {state.next_number - 1}, which has been seen, is gone or another: records were removed,"
             " or an old backup was put back. Restore the log; where that can't be done, make sure that no driver lives,"
-            " then `streamops adopt`"
+            " then `streamops adopt` (a backfill is asked for anew)"
         )
     return fold(records[1:], state)
 

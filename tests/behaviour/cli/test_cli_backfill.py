@@ -15,8 +15,10 @@ from streamops.storage import join
 from streamops.storage.address import local_path
 from streamops.supervisor.backfills.derived import backfill_spec
 from streamops.supervisor.backfills.shelf import backfill_ids, read_plan
+from streamops.supervisor.requests import Requests
 from support.checkpoints import commit, metadata, offsets
 from support.clock import START
+from support.specs import PERSON
 from support.terminal import Terminal
 
 RANGE = ("--from", '{"orders":{"0":100,"1":50}}', "--to", '{"orders":{"0":400,"1":150}}')
@@ -410,6 +412,17 @@ def test_a_stop_does_not_wait_for_a_driver_out_of_sight_and_names_the_way_out(or
     assert f"`streamops backfill orders --resume {driver.name} --confirm-dead 1 --reason …`" in stopped.out
     assert vouched.code == 0
     assert len(orders.launcher.drivers) == 1
+
+
+def test_a_backfill_whose_log_says_that_it_is_stopped_on_purpose_goes_on_when_it_is_resumed(orders, elsewhere):
+    """No command asks for that; somebody who drives the library may."""
+    driver = begun(orders, elsewhere)
+    spec = backfill_spec(orders.spec(), driver.plan)
+    Requests(spec, storage=orders.storage, clock=orders.clock, author=PERSON).stop("not now")
+    driver.leave(Outcome.STOPPED)
+    orders.clock.on_sleep = driver.work
+
+    assert orders.run("backfill", "orders", "--resume", driver.name).code == 0
 
 
 # A topic that is made anew
