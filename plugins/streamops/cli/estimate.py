@@ -1,5 +1,6 @@
 """`streamops estimate …`: latency, state, watermark and retention, from real progress or from figures by hand."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ import typer
 from streamops.cli.delay_sample import read_delays
 from streamops.cli.estimate_answer import EstimateAnswer, show
 from streamops.cli.estimate_figures import (
+    growth_of,
     interval_of,
     known_of,
     lateness_of,
@@ -105,14 +107,22 @@ def state(
 ) -> None:
     """How large state gets; of a STREAM also what it keeps, and where commits of state are a large part of its batches.
 
+    That it grows without end is told by the figures of a day that the DAG streamops_checkpoint_health keeps.
+
     Exit code 4: nothing is known of the stream's state, and no --window was given to estimate it.
     """
-    known = known_of(session_of(context), stream)
-    found = operator_states(known.all_queries, last=BATCHES)
+    session = session_of(context)
+    known = known_of(session, stream)
+    measured = EstimateAnswer(
+        kind="state",
+        stream=stream,
+        states=operator_states(known.all_queries, last=BATCHES),
+        growth=growth_of(session, known),
+    )
     if window is None and stream:
-        show(EstimateAnswer(kind="state", stream=stream, states=found), as_json=as_json)
+        show(measured, as_json=as_json)
     estimate = state_size(rate_of(known, rate), window_of(known, window), lateness_of(lateness), row_of(known, row))
-    show(EstimateAnswer(kind="state", stream=stream, estimates=(estimate,), states=found), as_json=as_json)
+    show(replace(measured, estimates=(estimate,)), as_json=as_json)
 
 
 @app.command()

@@ -25,6 +25,8 @@ class EstimateAnswer:
     """Empty where none was named."""
     estimates: tuple[Estimate, ...] = ()
     states: tuple[OperatorState, ...] = ()
+    growth: str = ""
+    """How its state has grown in the last day; empty where it has not, or where that is not known."""
     dropped: tuple[int, int, int] | None = None
     """Rows dropped as too late, rows read, batches; None where it is not known, or was not asked."""
 
@@ -51,6 +53,8 @@ def _text(answer: EstimateAnswer) -> None:
     console.print(f"{answer.stream}: {answer.kind}" if answer.stream else answer.kind)
     for line in state_lines(answer.states):
         console.print(line)
+    if answer.growth:
+        console.print(f"  growing: {answer.growth}")
     for estimate in answer.estimates:
         for line in estimate_lines(estimate):
             console.print(line)
@@ -74,5 +78,6 @@ def _fields(answer: EstimateAnswer) -> dict[str, object]:
         "estimate": answer.kind,
         "estimates": [estimate_fields(estimate) for estimate in answer.estimates],
         "state": [state_fields(state) for state in answer.states],
+        "growth": answer.growth,
         "dropped": {"rows": late[0], "records": late[1], "batches": late[2]} if late else None,
     }

@@ -9,12 +9,15 @@ from streamops.cost.figure import Figure, Origin, Unit, lasting
 from streamops.cost.measured import bytes_per_row, input_rate, of_stream, processing_time
 from streamops.coverage.catch_up import throughput_of
 from streamops.errors import SettingsError
+from streamops.health.checkpoint.state_rules import growth_told
+from streamops.health.checkpoint.watch import Watch
 from streamops.progress import ProgressHistory
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage.kinds import storage_for
 from streamops.supervisor.lags.lag import MARGIN
 from streamops.supervisor.lags.lag_look import MOST_OFFSETS
 from streamops.supervisor.lags.last_progress import last_progress
+from streamops.supervisor.rounds.health_history import HealthHistory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,17 @@ def known_of(session: Session, stream: str) -> Known:
     spec = session.spec(stream)
     history = last_progress(storage_for(spec.checkpoint), control_folder(spec.checkpoint))
     return Known(spec=spec, history=of_stream(history, stream), all_queries=history)
+
+
+def growth_of(session: Session, known: Known) -> str:
+    """How the stream's state has grown in the last day, by the checks that rounds have kept; empty where it has not."""
+    state = known.history.newest_state
+    if known.spec is None or not state:
+        return ""
+    root, now = session.settings().state_root, session.clock.now()
+    before = HealthHistory(storage_for(root), root, known.spec.name).past(now).samples
+    rows, memory = sum(one.rows for one in state), sum(one.memory_bytes for one in state)
+    return growth_told(Watch(now=now, before=before, state_rows=rows, state_memory=memory))
 
 
 def interval_of(known: Known, given: timedelta | None) -> Figure:

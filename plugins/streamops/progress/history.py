@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from streamops.errors import ObjectNotFoundError, ObjectTooLargeError
-from streamops.progress.event import ProgressEvent, parse_event
+from streamops.progress.event import ProgressEvent, StateProgress, parse_event
 from streamops.storage import ReadableStorage
 
 LINES_READ = 500
@@ -31,6 +31,12 @@ class ProgressHistory:
     @property
     def newest(self) -> ProgressEvent | None:
         return self.events[-1] if self.events else None
+
+    @property
+    def newest_state(self) -> tuple[StateProgress, ...]:
+        """The operators with state after the last batch; none for a query without state, and before its first batch."""
+        batches = [event for event in self.events if event.has_run]
+        return batches[-1].state if batches else ()
 
     def batch_durations(self, *, last: int) -> tuple[timedelta, ...]:
         """How long the last batches took, their planning included; idle triggers are none."""

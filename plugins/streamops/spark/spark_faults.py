@@ -20,7 +20,7 @@ WORKAROUNDS: Mapping[str, Mapping[str, str]] = {"4.2.0": _ROWS_TO_PYTHON, "4.2.1
 
 4.2.0 and 4.2.1: a Python UDF over columns (a Parquet file, a Delta table, a cached frame) waits for ever. The JVM writes the
 schema where the worker reads the number of functions, so each waits for the other's bytes (SPARK-58241, mended on the branch
-behind 4.2.1; seen with both). As rows they come in the same Arrow batches, with the same results.
+behind 4.2.1; seen with both, and no more with 4.3.0). As rows they come in the same Arrow batches, with the same results.
 """
 
 

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from streamops.health.checkpoint.sample import HealthSample
+from streamops.health.verdict import Verdict
+from streamops.supervisor.rounds.health_history import HealthEntry, HealthHistory
 from support.clock import START
 from support.progress import RECORDED, leave, ran
 from support.terminal import Terminal
@@ -102,6 +105,20 @@ def test_state_that_commits_slowly_is_named_with_what_to_set(known: Terminal) ->
         in answer.out
     )
     assert "asynchronous state checkpointing is a vendor's (Databricks)" in answer.out
+
+
+def test_state_that_grows_all_day_is_told_by_the_checks_that_were_kept(known: Terminal) -> None:
+    operator = {"operatorName": "stateStoreSave", "numRowsTotal": 400_000, "numShufflePartitions": 1}
+    ran(known, batch(1, stateOperators=[operator]))
+    root = known.project.address("data/state")
+    history = HealthHistory(known.storage, root, "orders")
+    for hour in range(25, 0, -1):
+        at, rows = known.clock.now() - timedelta(hours=hour), 400_000 - 10_000 * hour
+        history.append(HealthEntry(sample=HealthSample(at=at, verdict=Verdict.OK, state_rows=rows)))
+
+    answer = known.run("estimate", "state", "orders")
+
+    assert "  growing: 400,000 rows, 150% more than a day ago, 7,600,000 rows in 30 days at this pace\n" in answer.out
 
 
 def test_a_query_without_state_is_unknown_and_says_so(known: Terminal) -> None:

@@ -27,6 +27,8 @@ samples = st.builds(
     commit_entries=figures,
     compact_bytes=st.none() | figures,
     state_files=st.none() | figures,
+    state_rows=st.none() | figures,
+    state_memory=st.none() | figures,
 )
 
 

@@ -16,6 +16,7 @@ from streamops.health.checkpoint import (
     pinned_rules,
     shape_rules,
     sink_rules,
+    state_rules,
     time_rules,
 )
 from streamops.health.checkpoint.delta_source_rules import DeltaSourceView
@@ -84,6 +85,11 @@ TIME_RULES: tuple[Callable[[CheckpointSnapshot, Expectations, Watch], Iterator[F
 )
 """Asked last: none of them keeps a start from working."""
 
+STATE_RULES: tuple[Callable[[CheckpointSnapshot, Expectations, Watch], Iterator[Finding]], ...] = (
+    state_rules.unbounded_state,
+)
+"""Asked after them, by what the query itself tells of its state."""
+
 
 INPUT_RULES: tuple[Callable[[InputFacts, Expectations, Watch], Iterator[Finding]], ...] = (
     input_rules.unseen_input,
@@ -135,7 +141,9 @@ def judge_checkpoint(
     """
     in_depth = (finding for rule in DEPTH_RULES for finding in rule(snapshot))
     over_time = (
-        (finding for rule in (*EDIT_RULES, *TIME_RULES) for finding in rule(snapshot, expected, watch)) if watch else ()
+        (finding for rule in (*EDIT_RULES, *TIME_RULES, *STATE_RULES) for finding in rule(snapshot, expected, watch))
+        if watch
+        else ()
     )
     return worst_first((*judge_logs(snapshot.facts, expected), *in_depth, *over_time))
 
@@ -157,5 +165,14 @@ def judge_delta_source(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> t
 
 def explanations() -> dict[str, str]:
     """What each rule is about, by the id that its findings carry: the first line of the function's own words."""
-    rules = (*LOG_RULES, *DEPTH_RULES, *EDIT_RULES, *TIME_RULES, *INPUT_RULES, *SINK_RULES, *DELTA_SOURCE_RULES)
+    rules = (
+        *LOG_RULES,
+        *DEPTH_RULES,
+        *EDIT_RULES,
+        *TIME_RULES,
+        *STATE_RULES,
+        *INPUT_RULES,
+        *SINK_RULES,
+        *DELTA_SOURCE_RULES,
+    )
     return {rule.__name__.replace("_", "-"): (rule.__doc__ or "").strip().partition("\n")[0] for rule in rules}

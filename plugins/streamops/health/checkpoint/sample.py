@@ -25,6 +25,9 @@ class HealthSample:
     """Of the largest compact file that sources keep; None where there is none."""
     state_files: int | None = None
     """Files of all state stores; None for a query without state."""
+    state_rows: int | None = None
+    state_memory: int | None = None
+    """Bytes. Both as the newest progress of the query tells, over its operators; None where it has no state, or does not tell."""
 
     def fields(self) -> dict[str, object]:
         """The sample as JSON has it."""
@@ -39,6 +42,8 @@ class HealthSample:
             "commit_entries": self.commit_entries,
             "compact_bytes": self.compact_bytes,
             "state_files": self.state_files,
+            "state_rows": self.state_rows,
+            "state_memory": self.state_memory,
         }
 
     @classmethod
@@ -59,6 +64,8 @@ class HealthSample:
             commit_entries=_whole(fields, "commit_entries", 0),
             compact_bytes=_whole_or_none(fields, "compact_bytes"),
             state_files=_whole_or_none(fields, "state_files"),
+            state_rows=_whole_or_none(fields, "state_rows"),
+            state_memory=_whole_or_none(fields, "state_memory"),
         )
 
 

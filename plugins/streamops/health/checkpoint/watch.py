@@ -25,6 +25,9 @@ class Watch:
     trigger_interval: timedelta = timedelta(0)
     """As declared; zero where nobody has said, or a batch follows the other at once."""
     policy: StallPolicy = field(default_factory=StallPolicy)
+    state_rows: int | None = None
+    state_memory: int | None = None
+    """Of the query's state now, as `HealthSample` keeps them."""
 
     @property
     def window(self) -> Window:

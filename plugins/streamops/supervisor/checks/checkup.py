@@ -16,6 +16,7 @@ from streamops.health.checkpoint.judge import judge_delta_source, judge_input, j
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Finding, Severity, Verdict, worst_first, worst_of
+from streamops.progress import ProgressHistory
 from streamops.restart import RestartPlan, Safety, SinkGuarantee
 from streamops.restart.delta_effect import with_delta_source
 from streamops.restart.engines import PINNED, Engine
@@ -27,6 +28,7 @@ from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage import ReadableStorage
 from streamops.supervisor.checks.sink_look import SinkPlace, declared_sink, look_at_both
 from streamops.supervisor.checks.source_table import SourceTable
+from streamops.supervisor.lags.last_progress import last_progress
 
 MIN_BATCHES_TO_RETAIN = "spark.sql.streaming.minBatchesToRetain"
 
@@ -51,6 +53,8 @@ class Checkup:
     findings: tuple[Finding, ...]
     sink: Sink | None = None
     """As it was read last; None where nobody asked for it."""
+    watch: Watch | None = None
+    """What it was judged by beyond one look; None where nothing was."""
 
     def sample(self, now: datetime) -> HealthSample:
         """What is kept of it."""
@@ -70,6 +74,8 @@ class Checkup:
                 default=None,
             ),
             state_files=self.snapshot.state.files if self.snapshot.state and self.snapshot.state.operators else None,
+            state_rows=self.watch.state_rows if self.watch else None,
+            state_memory=self.watch.state_memory if self.watch else None,
         )
 
 
@@ -88,17 +94,20 @@ def check(
     source_input: SourceInput | None = None,
     sink: SinkPlace | None = None,
     source_table: SourceTable | None = None,
+    progress: Callable[[], ProgressHistory] | None = None,
 ) -> Checkup:
     """Judge a checkpoint for a start with a version of Spark. Raises StorageError where it can't be asked.
 
     `confs`: of the next run, `state_confs` those of them that say how state is kept. `watch`: what is known over time; the
     times of its batches are read here. `source_input`: judged with a `watch` only, for its files have an age. `sink`: proven
-    to know batches it is idempotent, unless somebody has said.
+    to know batches it is idempotent, unless somebody has said. `progress`: of the query's drivers, asked for with a `watch` and
+    where there is state only.
     """
     snapshot, view = look_at_both(storage, address, sink) if sink else (inspect_checkpoint(storage, address), None)
     if is_sink_idempotent is None and view and recognises_batches(view.latest):
         is_sink_idempotent = True
     watch = replace(watch, times=read_batch_times(storage, snapshot.facts)) if watch else None
+    watch = _with_state(watch, snapshot, progress) if watch and progress else watch
     expected = Expectations(
         offset_formats=engine.offset_formats,
         commit_formats=engine.commit_formats,
@@ -125,7 +134,18 @@ def check(
     if view:
         restart = with_sink(restart, snapshot.facts, view)
         findings = (*findings, *judge_sink(snapshot, view))
-    return _concluded(snapshot, restart, findings, engine=engine, view=view)
+    return replace(_concluded(snapshot, restart, findings, engine=engine, view=view), watch=watch)
+
+
+def _with_state(watch: Watch, snapshot: CheckpointSnapshot, progress: Callable[[], ProgressHistory]) -> Watch:
+    """With the size of the query's state, as its newest batch tells it."""
+    if not snapshot.state or not snapshot.state.operators:
+        return watch
+    state = progress().of_query(snapshot.facts.query_id or "").newest_state
+    if not state:
+        return watch
+    rows, memory = sum(one.rows for one in state), sum(one.memory_bytes for one in state)
+    return replace(watch, state_rows=rows, state_memory=memory)
 
 
 def _concluded(
@@ -171,6 +191,7 @@ def check_stream(
         state_confs=frozenset(name for name, _ in spec.state.conf),
         master=spec.launch.master,
         sink=declared_sink(spec, storage_for),
+        progress=lambda: last_progress(storage, control_folder(spec.checkpoint)),
         watch=Watch(
             now=now,
             before=tuple(before),
