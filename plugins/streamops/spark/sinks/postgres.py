@@ -16,7 +16,9 @@ from streamops.spark.sinks.merge import newest
 from streamops.spark.sinks.secret_file import read_secret
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+
+    from streamops.spark.json_records import Check
 
 BATCHES = "streamops_batches"
 """The table that notes the newest batch of each query and table, beside the table that is written."""
@@ -34,8 +36,9 @@ def upsert_once(
     a whole or not at all; the note's row is locked, so of two drivers the second waits, and finds the batch known.
 
     With `newest_by` a row is only written over by one that is newer. A table that is missing is made with the keys as its
-    primary key; one that is there needs a primary key or a unique constraint on just these columns. SettingsError where the
-    address is not PostgreSQL's.
+    primary key; one that is there needs a primary key or a unique constraint on just these columns. What the table can't
+    hold fails the batch, and each run of it anew: keys must not be null, and for values there are `is_no_text` and
+    `is_no_time`. SettingsError where the address is not PostgreSQL's.
     """
     if not to.url.startswith("jdbc:postgresql:"):
         raise SettingsError(f"sink.jdbc.url: {to.url} is not PostgreSQL's, and upsert_once writes its ON CONFLICT")
@@ -54,6 +57,20 @@ def upsert_once(
         _execute(connection, f"DROP TABLE IF EXISTS {staging}")
         connection.commit()
         return is_new
+
+
+def is_no_text(name: str, text: "Column") -> "Check":
+    """PostgreSQL's texts hold every character but the null character, which JSON can write as an escape."""
+    from pyspark.sql import functions as f
+
+    return f.contains(text, f.lit("\0")), f"{name} has a null character, which PostgreSQL can't hold"
+
+
+def is_no_time(name: str, time: "Column") -> "Check":
+    """PostgreSQL's times begin with the year 4713 BC, those of Spark long before; nothing of streams is from before year 1."""
+    from pyspark.sql import functions as f
+
+    return time < f.lit("0001-01-01").cast("timestamp"), f"{name} is before the year 1"
 
 
 def created_like(table: str, staging: str, *, keys: Sequence[str]) -> str:
@@ -80,9 +97,11 @@ def upsert_statement(
     theirs = ", ".join(f"excluded.{_quoted(name)}" for name in newest_by)
     is_newer = f" WHERE ({ours}) < ({theirs})" if newest_by else ""
     conflict = f"DO UPDATE SET {changed}{is_newer}" if changed else "DO NOTHING"
+    by_key = ", ".join(_quoted(key) for key in keys)
+    # In the order of the keys: two that write the same rows would else lock them crosswise, and one be ended as a deadlock.
     return (
-        f"INSERT INTO {table} AS ours ({names}) SELECT {names} FROM {staging}"
-        f" ON CONFLICT ({', '.join(_quoted(key) for key in keys)}) {conflict}"
+        f"INSERT INTO {table} AS ours ({names}) SELECT {names} FROM {staging} ORDER BY {by_key}"
+        f" ON CONFLICT ({by_key}) {conflict}"
     )
 
 

@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
-from typing import TYPE_CHECKING
-from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.parse import quote
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from streamops.control.outputs import RestOutput
 from streamops.errors import StreamOpsError
@@ -18,10 +19,15 @@ if TYPE_CHECKING:
 
 KEY_HEADER = "Idempotency-Key"
 """By the draft of the IETF (draft-ietf-httpapi-idempotency-key-header), as several payment services read it."""
-ABOUT_THE_ROW = frozenset({400, 409, 413, 415, 422})
+ABOUT_THE_ROW = frozenset({400, 413, 415, 422, 431})
 """Answers by which an endpoint refuses what one row says; no other attempt can end otherwise."""
-ABOUT_THE_MOMENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+IN_WORK = 409
+"""By the draft: an earlier request with this key is not done yet, as after a time-out. In the end it concerns one row too."""
+ABOUT_THE_MOMENT = frozenset({408, IN_WORK, 425, 429, 500, 502, 503, 504})
 """Answers after which the same request may well be taken."""
+
+_PRINTABLE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "%")
+"""What a key keeps in its header; the rest is percent-encoded, so that no row's key can break a request."""
 
 
 class EndpointError(StreamOpsError):
@@ -33,6 +39,7 @@ class Patience:
     """How long one row is tried."""
 
     attempts: int = 6
+    """At least 1."""
     first_wait: float = 0.5
     """Seconds, doubled with each further attempt, and shortened by chance so that tasks do not come together."""
     longest_wait: float = 30.0
@@ -48,31 +55,56 @@ def post_rows(
 
     Those come back with all their columns and with `reason`: they are for the dead letters, a further attempt is in vain. What
     has to do with the moment is tried again; EndpointError from the task where that is in vain or where the answer concerns
-    all rows (401, 404): the batch fails, and its next run posts all of them again.
+    all rows (401, 404, a redirection): the batch fails, and its next run posts all of them again. A row without key or body
+    is refused unasked. A key of other characters than printable ASCII is percent-encoded.
     """
     token = read_secret(to.token_file, "sink.rest.token_file") if to.token_file else ""
     columns = rows.columns
 
     def post_partition(partition: "Iterable[Row]") -> "Iterator[Row]":
-        return refused(partition, columns, _Poster(to.url, token, patience), key=key, body=body)
+        return refused(partition, columns, Poster(to.url, token, patience), key=key, body=body)
 
     return rows.rdd.mapPartitions(post_partition).collect()
 
 
 def refused(
-    rows: "Iterable[Row]", columns: Sequence[str], post: "Callable[[str, str], str]", *, key: str, body: str
+    rows: "Iterable[Row]", columns: Sequence[str], post: Callable[[str, str], str], *, key: str, body: str
 ) -> "Iterator[Row]":
     """Post each; those that `post` gives a reason for."""
     from pyspark.sql import Row
 
     with_reason = Row(*columns, "reason")
     for row in rows:
-        if reason := post(row[key], row[body]):
+        absent = [name for name in (key, body) if row[name] is None]
+        reason = f"the row has no {' and no '.join(absent)}" if absent else post(row[key], row[body])
+        if reason:
             yield with_reason(*row, reason)
 
 
-class _Poster:
-    """Posts single bodies."""
+class _RefusedRedirect(HTTPRedirectHandler):
+    """urllib follows a redirection of a POST by a GET without a body, and sends the token there too (Python 3.11)."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """No further request: the redirection is the answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """What became of one attempt."""
+
+    status: int = 0
+    """0 where no answer came."""
+    told: str = ""
+    asked_wait: float = 0.0
+    """Seconds."""
+
+    @property
+    def is_taken(self) -> bool:
+        return 200 <= self.status < 300
+
+
+class Poster:
+    """Posts single bodies to one address."""
 
     def __init__(self, url: str, token: str, patience: Patience) -> None:
         self._url = url
@@ -80,30 +112,41 @@ class _Poster:
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
         self._patience = patience
+        self._opener = build_opener(_RefusedRedirect)
 
     def __call__(self, key: str, body: str) -> str:
         """Empty when it was taken, the endpoint's reason where it refuses this body. EndpointError."""
-        request = Request(self._url, data=body.encode(), headers={**self._headers, KEY_HEADER: key}, method="POST")
-        last = ""
+        headers = {**self._headers, KEY_HEADER: quote(key, safe=_PRINTABLE)}
+        request = Request(self._url, data=body.encode(), headers=headers, method="POST")
         for attempt in range(self._patience.attempts):
-            try:
-                with urlopen(request, timeout=self._patience.timeout):
-                    return ""
-            except HTTPError as error:
-                with error:
-                    told = f"{error.code} {error.reason}: {error.read(200).decode(errors='replace')}".strip(": ")
-                if error.code in ABOUT_THE_ROW:
-                    return told
-                if error.code not in ABOUT_THE_MOMENT:
-                    raise EndpointError(f"{self._url} answers {told}, which concerns every row") from None
-                last, wait = told, _asked_wait(error.headers.get("Retry-After"))
-            except (URLError, HTTPException, OSError) as error:
-                last, wait = str(getattr(error, "reason", error)) or type(error).__name__, 0.0
+            answer = self._ask(request)
+            if answer.is_taken:
+                return ""
+            if answer.status in ABOUT_THE_ROW:
+                return answer.told
+            if answer.status and answer.status not in ABOUT_THE_MOMENT:
+                raise EndpointError(f"{self._url} answers {answer.told}, which concerns every row")
             if attempt + 1 < self._patience.attempts:
-                time.sleep(self._wait(attempt, wait))
+                time.sleep(self._wait(attempt, answer.asked_wait))
+        if answer.status == IN_WORK:
+            return answer.told
         raise EndpointError(
-            f"{self._url} took no row in {self._patience.attempts} attempts, the last answer was: {last}"
+            f"{self._url} took no row in {self._patience.attempts} attempts, the last answer was: {answer.told}"
         )
+
+    def _ask(self, request: Request) -> _Answer:
+        try:
+            with self._opener.open(request, timeout=self._patience.timeout) as answer:
+                return _Answer(status=answer.status)
+        except HTTPError as error:
+            with error:
+                return _Answer(
+                    status=error.code,
+                    told=f"{error.code} {error.reason}: {_beginning(error)}".strip(": "),
+                    asked_wait=_asked_wait(error.headers.get("Retry-After")),
+                )
+        except (HTTPException, OSError) as error:
+            return _Answer(told=str(getattr(error, "reason", error)) or type(error).__name__)
 
     def _wait(self, attempt: int, asked: float) -> float:
         by_ourselves = self._patience.first_wait * float(2**attempt) * random.uniform(0.5, 1)
@@ -112,4 +155,12 @@ class _Poster:
 
 def _asked_wait(retry_after: str | None) -> float:
     """Seconds; the header may hold a date as well, which is passed over: two clocks are not compared."""
-    return float(retry_after) if retry_after and retry_after.isdigit() else 0.0
+    return float(retry_after) if retry_after and retry_after.isascii() and retry_after.isdecimal() else 0.0
+
+
+def _beginning(answer: HTTPError) -> str:
+    """Of the answer's text, as far as it comes."""
+    try:
+        return answer.read(200).decode(errors="replace")
+    except (HTTPException, OSError):
+        return ""
