@@ -7,7 +7,8 @@ What is proven:
 2. A time range with stamps out of order, to another table: both ends exact to the record.
 3. Records that are deleted while the backfill is under way end it with Spark's data-loss error, and nothing is skipped.
 4. A job with a MERGE by key writes over what its table has; and one with state that was accepted keeps it from step to step.
-5. A job with a sink of its own that is to write elsewhere is refused before it has written.
+5. A stop that comes into the last step leaves nothing to do.
+6. A job with a sink of its own that is to write elsewhere is refused before it has written.
 """
 
 import os
@@ -170,6 +171,23 @@ def test_a_range_is_exact_through_a_stop_a_kill_and_a_new_partition(bench, clust
     # Once more: nothing is left to do, and nothing is done.
     assert one.run(4).exit.outcome is Outcome.FINISHED
     assert one.rows(plan.table) == good
+
+
+@pytest.mark.timeout(1200)
+def test_a_stop_that_comes_into_the_last_step_finds_the_range_read(bench, cluster):
+    cluster.create("last", retention_ms="-1")
+    produce(cluster, "last", 0, [f"bad {n}" if n % 7 == 0 else f"order {n}" for n in range(90)])
+    one = bench("last", ORDERS)
+    plan = one.plan(places("last", 5), places("last", 75))
+
+    driver = one.start(1)
+    one.expect(lambda: QueryStep.BATCH in one.steps(1))
+    one.append(StopRequested(epoch=1), reason="an upgrade")
+    assert one.newest("commits") < 0
+    one.expect(lambda: one.has_ended(driver))
+
+    assert one.trace(1).exit.outcome is Outcome.FINISHED, one.driver_log[-4000:]
+    assert one.rows(plan.table).total() + one.rows(plan.dead_letters).total() == 70
 
 
 @pytest.mark.timeout(1200)

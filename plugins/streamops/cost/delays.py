@@ -8,7 +8,8 @@ from datetime import timedelta
 from streamops.cost.figure import Estimate, Figure, Origin, Unit, lasting
 
 _NOTES = (
-    "a delay counts from the newest event that was seen, and the watermark moves once a batch: Spark drops fewer than that",
+    "the watermark follows the newest event that was seen, once a batch, so Spark drops fewer; events that bear a time of the"
+    " future move it on, and it drops more",
     "what comes behind the watermark is dropped only if its window is over, too",
 )
 

@@ -48,7 +48,8 @@ def bytes_per_row(history: ProgressHistory) -> Figure | None:
         return None
     kept, rows = sum(kept for kept, _ in known), sum(state.rows for _, state in known)
     stores = ", ".join(sorted({state.store for _, state in known}))
-    note = f"{kept} bytes for {rows} rows ({stores})"
+    files = "; its files are compressed" if "RocksDB" in stores else ""
+    note = f"{kept} bytes for {rows} rows ({stores}{files})"
     return Figure(name="bytes of a row", value=kept / rows, unit=Unit.BYTES, origin=Origin.MEASURED, note=note)
 
 
