@@ -1,10 +1,9 @@
 """J2 on trial: the counts equal those of the whole topic, although a batch was struck twice."""
 
-import pytest
-
 from streamops.sandbox.inputs import USUAL, words
+from support.job_account import TRIAL_MARKS
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+pytestmark = list(TRIAL_MARKS)
 
 
 def test_the_counts_are_those_of_the_whole_topic(trial):

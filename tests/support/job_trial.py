@@ -4,20 +4,14 @@ The input comes in waves. A wave is sent only when the one before is settled: ev
 that was sent, and no batch is due that would move a watermark. So what comes out does not depend on where batches end.
 """
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
-
-from deltalake import DeltaTable
-from deltalake.exceptions import TableNotFoundError
 
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.checkpoint.layout import COMMITS, OFFSETS, batch_id
@@ -25,45 +19,26 @@ from streamops.checkpoint.source_offsets import KafkaOffset
 from streamops.clock import SystemClock
 from streamops.control.layout import companion_checkpoint
 from streamops.errors import StorageError
-from streamops.sandbox.drivers import kill_drivers_below, live_drivers
+from streamops.sandbox.drivers import LiveDriver, kill_drivers_below, live_drivers
 from streamops.sandbox.inputs import InputRecord, waves
 from streamops.sandbox.inputs.sending import send
 from streamops.sandbox.sandbox import QUICK_START
 from streamops.sandbox.timeline import Timeline
 from streamops.settings import load_settings
 from streamops.spec import StreamSpec
-from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
 from streamops.supervisor.requests import Requests, this_author
 from support.cluster import Cluster
+from support.job_account import Account, Difference, Row, table_rows
 from support.topics import ends, exists
 from support.waiting import eventually
 
 PROJECT = Path(__file__).parents[2]
 CATALOGUE = PROJECT / "config" / "catalogue.yaml"
-TARGET = os.environ.get("STREAMOPS_TRIALS", "")
-"""A file that gets a line of JSON for each account; empty for none."""
-LIMIT_SECONDS = 120.0
+LIMIT_SECONDS = 240.0
 PARTITIONS = 2
 PROMPT = "200ms"
 """Time between two looks of the supervisor, and between two batches: a trial need not wait for either."""
-
-Row = Hashable
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """What a trial has found: rows that came out against rows that had to."""
-
-    job: str
-    guarantee: str
-    records: int
-    kills: int
-    lost: int
-    """Rows that had to come out and did not, or not with these values."""
-    duplicated: int
-    """Rows that came out and had not to: once more than wanted, or with other values."""
-    seconds: float
 
 
 class JobTrial:
@@ -98,11 +73,10 @@ class JobTrial:
         self._began = time.monotonic()
         self._records = 0
         self._kills = 0
-        self.guarantee: str = self.spec.sink.guarantee.value
 
     def begin(self, *topics: str) -> None:
         """Empty topics, those of the source and further ones, and a supervisor; it starts the stream by itself."""
-        for topic in (*self.spec.kafka.topics, *topics):
+        for topic in (*self._sources, *topics):
             if exists(self.cluster.bootstrap, topic):
                 self.cluster.delete(topic)
             self.cluster.create(topic, partitions=PARTITIONS)
@@ -112,13 +86,22 @@ class JobTrial:
                 command, cwd=PROJECT, env=self._environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL
             )
 
-    def play(self, records: Collection[InputRecord], *, kill_in: Collection[int]) -> None:
-        """Send wave after wave, strike the driver in a batch of those named, and settle after each."""
+    def play(
+        self,
+        records: Collection[InputRecord],
+        *,
+        kill_in: Collection[int],
+        written: Callable[[], int] | None = None,
+    ) -> None:
+        """Send wave after wave, strike the driver in a batch of those named, and settle after each.
+
+        With `written`, which counts what the sink has got, a blow falls once it has got something of the batch.
+        """
         for number, wave in enumerate(waves(records)):
-            before = self._timeline.committed()
+            before, count = self._timeline.committed(), written() if written else 0
             self.send(wave)
             if number in kill_in:
-                self.kill_in_batch(after=before)
+                self.kill_in_batch(after=before, once=_is_more(written, than=count))
             self.settle()
 
     def send(self, records: Iterable[InputRecord]) -> None:
@@ -127,7 +110,7 @@ class JobTrial:
 
     def settle(self) -> None:
         """Return when all that was sent is committed and nothing is due; AssertionError past the limit."""
-        sent = ends(self.cluster.bootstrap, *self.spec.kafka.topics)
+        sent = ends(self.cluster.bootstrap, *self._sources)
         self._wait(lambda: self._is_settled(sent), f"the stream to settle at {sent}")
 
     def kill_in_batch(self, *, after: int | None = None, once: Callable[[], bool] = lambda: True) -> int:
@@ -137,18 +120,59 @@ class JobTrial:
         Returns when the supervisor has submitted the next driver.
         """
         committed = self._timeline.committed() if after is None else after
-        self._wait(lambda: bool(live_drivers(self._timeline.control)), "a driver to strike")
-        (driver,) = live_drivers(self._timeline.control)
-        self._wait(lambda: self._is_in_batch(committed) and once(), f"a batch after {committed} to strike in")
-        os.killpg(driver.leader, signal.SIGKILL)
+        driver = self._strike(
+            lambda: self._is_in_batch(committed) and once(), f"a batch after {committed} to strike in"
+        )
         batch = self._newest(OFFSETS)
         assert batch > self._newest(COMMITS), f"batch {batch} was committed before the blow fell"
-        self._wait(lambda: self._timeline.newest_submitted() > driver.epoch, "the supervisor's restart")
-        self._kills += 1
+        self._await_restart(driver)
         return batch
 
+    def kill(self, *, once: Callable[[], bool]) -> None:
+        """SIGKILL for the driver's processes as soon as `once` holds: of a query whose batches show in no log while they run.
+
+        Returns when the supervisor has submitted the next driver.
+        """
+        self._await_restart(self._strike(once, "the moment to strike"))
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Return when it holds; AssertionError past the limit."""
+        self._wait(condition, what)
+
+    def committed(self) -> int:
+        """The newest committed batch; -1 before the first."""
+        return self._timeline.committed()
+
+    def _strike(self, once: Callable[[], bool], what: str) -> LiveDriver:
+        self._wait(lambda: bool(live_drivers(self._timeline.control)), "a driver to strike")
+        (driver,) = live_drivers(self._timeline.control)
+        self._wait(once, what)
+        os.killpg(driver.leader, signal.SIGKILL)
+        return driver
+
+    def _await_restart(self, driver: LiveDriver) -> None:
+        self._wait(lambda: self._timeline.newest_submitted() > driver.epoch, "the supervisor's restart")
+        self._kills += 1
+
+    @property
+    def _sources(self) -> tuple[str, ...]:
+        return self.spec.kafka.topics if self.spec.reads_kafka else ()
+
+    def ask(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """What `streamops` answers in the trial's environment."""
+        command = [sys.executable, "-m", "streamops.cli.main", *arguments]
+        return subprocess.run(
+            command, cwd=PROJECT, env=self._environment, capture_output=True, text=True, timeout=LIMIT_SECONDS
+        )
+
     def stop(self) -> None:
-        """Stop the stream as a person does, then the supervision."""
+        """Stop the stream as a person does, then the supervision.
+
+        Before, `streamops check`, `lag` and `plan` must find nothing: all is read, and a start would be safe.
+        """
+        for question in ("check", "lag", "plan"):
+            answer = self.ask(question, self.spec.name)
+            assert answer.returncode == 0, f"{question}: {answer.stdout}{answer.stderr}"
         Requests(self.spec, storage=self._storage, clock=SystemClock(), author=this_author("test:job-trial")).stop(
             "the trial is over"
         )
@@ -156,31 +180,31 @@ class JobTrial:
         self._end_supervision()
 
     def account(
-        self, *, found: Iterable[Row], expected: Iterable[Row], dead_letters: Collection[InputRecord] = ()
+        self,
+        *,
+        found: Iterable[Row],
+        expected: Iterable[Row],
+        dead_letters: Collection[InputRecord] = (),
+        repeated: int = 0,
     ) -> Account:
-        """Compare what came out with what had to, row by row, dead letters too.
+        """Compare what came out with what had to, row by row, dead letters too; `repeated` are those found twice otherwise.
 
         Also written to the file that STREAMOPS_TRIALS names.
         """
-        came, wanted = Counter(found), Counter(expected)
-        assert wanted, "a trial that expects nothing proves nothing"
-        if self.spec.sink.dead_letters:
-            came.update(self.dead_letters())
-        wanted.update((record.topic, record.key, record.value) for record in dead_letters)
+        wanted = [*expected, *((record.topic, record.key, record.value) for record in dead_letters)]
+        difference = Difference.between(found=[*found, *self.dead_letters()], expected=wanted)
+        difference.tell()
         account = Account(
             job=self.spec.name,
-            guarantee=self.guarantee,
+            guarantee=self.spec.sink.guarantee.value,
             records=self._records,
             kills=self._kills,
-            lost=(wanted - came).total(),
-            duplicated=(came - wanted).total(),
+            lost=difference.lost.total(),
+            duplicated=difference.surplus.total() + repeated,
             seconds=round(time.monotonic() - self._began, 1),
         )
-        line = json.dumps(asdict(account))
-        self._tell("figure", line)
-        if TARGET:
-            with Path(TARGET).open("a") as file:
-                file.write(line + "\n")
+        account.keep()
+        self._tell("figure", account.line)
         return account
 
     def rows(self, *columns: str) -> list[tuple[object, ...]]:
@@ -189,7 +213,8 @@ class JobTrial:
 
     def dead_letters(self) -> list[tuple[object, ...]]:
         """Topic, key and value of each dead letter."""
-        return table_rows(self.spec.sink.dead_letters, "topic", "key", "value")
+        table = self.spec.sink.dead_letters
+        return table_rows(table, "topic", "key", "value") if table else []
 
     def clear(self) -> None:
         """Leave no process behind, whatever has happened."""
@@ -252,13 +277,8 @@ def on_trial(
         trial.clear()
 
 
-def table_rows(table: str, *columns: str) -> list[tuple[object, ...]]:
-    """These columns of all rows of a Delta table; none where it was never written."""
-    try:
-        found = DeltaTable(local_path(table)).to_pyarrow_table(columns=list(columns))
-    except TableNotFoundError:
-        return []
-    return list(zip(*(found[column].to_pylist() for column in columns), strict=True))
+def _is_more(written: Callable[[], int] | None, *, than: int) -> Callable[[], bool]:
+    return lambda: written is None or written() > than
 
 
 def _is_settled(facts: CheckpointFacts | None, sent: Mapping[tuple[str, int], int]) -> bool:
@@ -274,4 +294,6 @@ def _is_settled(facts: CheckpointFacts | None, sent: Mapping[tuple[str, int], in
         if isinstance(offset, KafkaOffset)
         for position in offset.positions
     }
-    return read == dict(sent) and facts.commit.next_watermark_ms == facts.newest.header.watermark_ms
+    has_moved = facts.commit.next_watermark_ms != facts.newest.header.watermark_ms
+    # Continuous mode leaves the header blank and has no watermark.
+    return read == dict(sent) and (facts.newest.header.is_empty or not has_moved)
