@@ -1,16 +1,17 @@
 """A sample of delays from a file: one a line, as a duration or as seconds."""
 
 import re
+import stat
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
+from streamops.cli.estimate_options import LONGEST
 from streamops.errors import SettingsError
 from streamops.settings.durations import EXPECTED, parse_duration
 
-MOST_BYTES = 64 * 1024 * 1024
-"""Some ten million delays: far more than a share needs."""
-LONGEST = timedelta(days=3650)
+MOST_BYTES = 16 * 1024 * 1024
+"""Two million delays, read in some seconds: far more than a share needs."""
 
 _SECONDS = re.compile(r"\d{1,12}(\.\d{1,12})?")
 _SHOWN = 60
@@ -19,7 +20,10 @@ _SHOWN = 60
 def read_delays(path: Path) -> tuple[timedelta, ...]:
     """The delays in a file; blank lines and those that begin with `#` are passed over. SettingsError with the line."""
     try:
-        if path.stat().st_size > MOST_BYTES:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise SettingsError(f"--sample {path}: it is not a plain file: write the delays to one")
+        if found.st_size > MOST_BYTES:
             raise SettingsError(
                 f"--sample {path}: more than {MOST_BYTES >> 20} MiB: take a sample of it, `shuf -n 100000`"
             )

@@ -22,8 +22,8 @@ from streamops.cli.estimate_figures import (
     throughput_figure,
     window_of,
 )
-from streamops.cli.estimate_options import PERCENT, amount, share
-from streamops.cli.options import AsJson, duration, session_of
+from streamops.cli.estimate_options import PERCENT, amount, share, span
+from streamops.cli.options import AsJson, session_of
 from streamops.cost.delays import included_by, watermark_for
 from streamops.cost.figure import Origin, lasting
 from streamops.cost.latency import latency
@@ -44,7 +44,7 @@ StreamName = Annotated[
 
 
 def _lasting(name: str, text: str) -> Any:
-    return typer.Option(name, parser=duration, metavar="DURATION", help=text, show_default=False)
+    return typer.Option(name, parser=span, metavar="DURATION", help=text, show_default=False)
 
 
 def _amount(name: str, text: str, *, metavar: str = "N") -> Any:
@@ -113,16 +113,16 @@ def state(
     """
     session = session_of(context)
     known = known_of(session, stream)
-    measured = EstimateAnswer(
+    answer = EstimateAnswer(
         kind="state",
         stream=stream,
         states=operator_states(known.all_queries, last=BATCHES),
         growth=growth_of(session, known),
     )
-    if window is None and stream:
-        show(measured, as_json=as_json)
-    estimate = state_size(rate_of(known, rate), window_of(known, window), lateness_of(lateness), row_of(known, row))
-    show(replace(measured, estimates=(estimate,)), as_json=as_json)
+    if window is not None or not stream:
+        size = state_size(rate_of(known, rate), window_of(known, window), lateness_of(lateness), row_of(known, row))
+        answer = replace(answer, estimates=(size,))
+    show(answer, as_json=as_json)
 
 
 @app.command()

@@ -1,12 +1,25 @@
-"""Amounts and shares as people write them on a command line."""
+"""Spans of time, amounts and shares as people write them on a command line, within bounds that can be added up."""
 
 import re
+from datetime import timedelta
 
 import typer
+
+from streamops.cli.options import duration
+
+LONGEST = timedelta(days=3650)
 
 PERCENT = "PERCENT"
 
 _NUMBER = re.compile(r"\d{1,15}(\.\d{1,9})?")
+
+
+def span(text: str) -> timedelta:
+    """`30s`, `5m`, or a bare number of seconds; ten years at most."""
+    found = duration(text)
+    if found > LONGEST:
+        raise typer.BadParameter(f"{text!r} is longer than {LONGEST.days} days")
+    return found
 
 
 def amount(text: str) -> float:

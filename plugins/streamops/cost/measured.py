@@ -33,7 +33,7 @@ def input_rate(history: ProgressHistory) -> Figure | None:
         return None
     took = (batches[-1].started_at - batches[0].started_at).total_seconds()
     rows = sum(event.input_rows for event in batches[1:])
-    if took <= 0:
+    if took <= 0 or rows < 0:
         return None
     behind = any(event.has_backlog for event in batches)
     note = f"{rows} in {took:.0f} s" + ("; it left records behind, so more were written" if behind else "")
@@ -43,7 +43,7 @@ def input_rate(history: ProgressHistory) -> Figure | None:
 def bytes_per_row(history: ProgressHistory) -> Figure | None:
     """What a row of state takes, over all operators of the newest batch that tell."""
     states = [(state.kept_bytes, state) for state in operator_states(history, last=BATCHES)]
-    known = [(kept, state) for kept, state in states if kept and state.rows]
+    known = [(kept, state) for kept, state in states if kept and kept > 0 and state.rows > 0]
     if not known:
         return None
     kept, rows = sum(kept for kept, _ in known), sum(state.rows for _, state in known)

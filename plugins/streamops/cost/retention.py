@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from streamops.cost.figure import Estimate, Figure, Origin, Unit, lasting
 from streamops.coverage.catch_up import Throughput, catch_up
+from streamops.coverage.growth import LONGEST
 
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -28,8 +29,13 @@ def retention_at_pace(outage: Figure, restart: Figure, rate: Figure, throughput:
     reads = Throughput(records_per_second=throughput.number, is_loaded=is_most)
     caught = catch_up(round(waits), reads, growth=rate.number)
     inputs = (outage, restart, rate, throughput)
-    if caught.duration is None:
-        return Estimate(inputs=inputs, results=(), formula=_FORMULA, notes=(caught.reason,))
+    if caught.duration is None or caught.duration >= LONGEST:
+        reason = (
+            caught.reason
+            if caught.duration is None
+            else f"{caught.reason}: it takes {LONGEST.days} days or more to catch up"
+        )
+        return Estimate(inputs=inputs, results=(), formula=_FORMULA, notes=(reason,))
     told = Figure(name="waits then", value=waits, unit=Unit.RECORDS, origin=Origin.ESTIMATED)
     figure = lasting("catch-up", caught.duration, Origin.ESTIMATED, "what waits then / (throughput - rate)")
     return _needed((*inputs, told, figure), caught.duration)

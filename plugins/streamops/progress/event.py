@@ -19,6 +19,9 @@ _SHOWN = 200
 
 _LONGEST = timedelta(days=365)
 
+_LARGEST = 2**63 - 1
+"""Spark counts in longs; what is larger no later arithmetic should meet."""
+
 _LAG = "maxOffsetsBehindLatest"
 """Kafka's source only (4.0 to 4.2): records in the partition that lies furthest behind the newest offset, as text."""
 
@@ -163,7 +166,7 @@ def _state(fields: Mapping[str, Any]) -> StateProgress:
 
 def _metrics(fields: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     """Those that are whole numbers: what another store tells in another way is not worth the event."""
-    return ((str(name), value) for name, value in fields.items() if type(value) is int)
+    return ((str(name), value) for name, value in fields.items() if type(value) is int and abs(value) <= _LARGEST)
 
 
 def _durations(fields: Mapping[str, Any]) -> tuple[tuple[str, timedelta], ...]:
@@ -198,7 +201,10 @@ def _moment(text: str) -> datetime:
 def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{value!r} is not a number")
-    return int(value)
+    number = int(value)
+    if abs(number) > _LARGEST:
+        raise ValueError("a number beyond Spark's own")
+    return number
 
 
 def _number(text: str | None) -> float | None:

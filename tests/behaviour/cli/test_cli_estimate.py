@@ -1,11 +1,13 @@
 """`streamops estimate`: from progress, from a declaration, and by hand."""
 
+import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from streamops.cli.delay_sample import MOST_BYTES
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.verdict import Verdict
 from streamops.supervisor.rounds.health_history import HealthEntry, HealthHistory
@@ -190,11 +192,30 @@ def test_a_sample_that_is_none_is_refused_with_its_line(
     assert told in answer.err
 
 
-def test_a_sample_that_cannot_be_read_is_refused(terminal: Terminal, tmp_path: Path) -> None:
-    answer = terminal.run("estimate", "watermark", "--sample", str(tmp_path), "--share", "99")
+def test_a_sample_that_is_not_there_is_refused(terminal: Terminal, tmp_path: Path) -> None:
+    answer = terminal.run("estimate", "watermark", "--sample", str(tmp_path / "delays"), "--share", "99")
 
     assert answer.code == 2
-    assert "it can't be read: Is a directory" in answer.err
+    assert "it can't be read: No such file or directory" in answer.err
+
+
+@pytest.mark.parametrize("place", [os.devnull, os.curdir], ids=["device", "folder"])
+def test_what_has_no_end_is_no_sample(terminal: Terminal, place: str) -> None:
+    answer = terminal.run("estimate", "watermark", "--sample", place, "--share", "99")
+
+    assert answer.code == 2
+    assert "it is not a plain file" in answer.err
+
+
+def test_a_sample_beyond_its_limit_is_refused_before_it_is_read(terminal: Terminal, tmp_path: Path) -> None:
+    file = tmp_path / "delays"
+    with file.open("wb") as sparse:
+        sparse.truncate(MOST_BYTES + 1)
+
+    answer = terminal.run("estimate", "watermark", "--sample", str(file), "--share", "99")
+
+    assert answer.code == 2
+    assert "more than 16 MiB: take a sample of it" in answer.err
 
 
 # Retention
@@ -254,6 +275,7 @@ def test_a_query_that_never_catches_up_has_no_answer(terminal: Terminal) -> None
         ("retention --outage 1h --rate 0", "'0' is not a number above 0"),
         ("state --window -5m", "'-5m' is not a duration such as"),
         ("watermark --sample f --share 101", "'101' is not a share in percent, above 0 and 100 at most"),
+        ("latency --interval 3651d --processing 1s", "'3651d' is longer than 3650 days"),
         ("latency nobody", "no stream is called 'nobody'"),
     ],
 )

@@ -35,6 +35,16 @@ def test_a_query_that_never_catches_up_has_no_retention_that_would_do():
     assert estimate.notes == ("it reads 30 records a second and 30 are written: as it is, it never catches up",)
 
 
+def test_a_catch_up_beyond_what_is_foretold_is_no_answer():
+    """4200 s x 10 000 a second, of which 8 a second are made good: 60.8 days."""
+    estimate = retention_at_pace(OUTAGE, RESTART, a_second(10_000), a_second(10_008), is_most=True)
+
+    assert estimate.results == ()
+    assert estimate.notes == (
+        "it reads 10008 records a second and 10000 are written: it takes 60 days or more to catch up",
+    )
+
+
 def test_what_was_only_seen_without_a_backlog_is_not_called_never():
     estimate = retention_at_pace(OUTAGE, RESTART, a_second(30), a_second(20), is_most=False)
 

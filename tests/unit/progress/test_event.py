@@ -143,6 +143,20 @@ def test_a_store_of_state_tells_its_commit_and_what_it_measures_itself():
     assert state.metrics == (("rocksdbSstFileSize", 28767), ("rocksdbForceSnapshotCount", 0))
 
 
+@pytest.mark.parametrize("number", [2**63, -(10**400), 1e300])
+def test_a_number_beyond_sparks_own_makes_no_event(number):
+    with pytest.raises(ValueError, match="not a progress event"):
+        parsed({**KAFKA, "numInputRows": number})
+
+
+def test_a_measure_of_a_store_beyond_all_bounds_is_passed_over():
+    operator = {"operatorName": "x", "customMetrics": {"rocksdbSstFileSize": 10**400, "rocksdbGetCount": 1}}
+
+    (state,) = parsed({**KAFKA, "stateOperators": [operator]}).state
+
+    assert state.metrics == (("rocksdbGetCount", 1),)
+
+
 def test_a_watermark_at_the_epoch_is_none_yet():
     assert parsed({**KAFKA, "eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}).watermark is None
 
