@@ -447,6 +447,18 @@ def test_a_sigterm_before_there_is_a_run_does_nothing(place, run_place, server):
     assert place.kinds == []
 
 
+def test_a_sigterm_that_came_before_the_run_was_on_record_is_not_forgotten(place, run_place, server):
+    """No driver is started for it: the next thing that happens may be SIGKILL."""
+    task = run_place.task()
+    server.state = "failed"
+    task.on_kill()
+
+    with pytest.raises(AirflowFailException, match="its task was marked failed"):
+        run_place.result(task=task)
+
+    assert place.kinds == ["maintenance_begun", "maintenance_ended"]
+
+
 def test_a_line_to_the_server_that_is_held_does_not_hold_the_handler_up(run_place, server, monkeypatch):
     """The slice that the signal came into may be at it: it goes on once the handler returns."""
     monkeypatch.setattr(run_operator, "KILL_PATIENCE", timedelta(seconds=0.1))

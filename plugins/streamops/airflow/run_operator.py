@@ -42,6 +42,8 @@ class RunOperator(BaseOperator):
     template_fields = ("stream", "reason", "budget_hours")
     _run: RunOfTask | None = None
     """What this slice is about, as soon as it is on record."""
+    _was_signalled: bool = False
+    """Whether a SIGTERM came."""
     ui_color = "#d8f0e8"
 
     def __init__(
@@ -84,6 +86,7 @@ class RunOperator(BaseOperator):
         may be at the line to Airflow's server just then, and hold its lock: so another thread asks, and is waited for only so
         long.
         """
+        self._was_signalled = True
         if self._run is None:
             return
         ending = threading.Thread(target=self._run.end_if_given, name="streamops-end-run", daemon=True)
@@ -149,6 +152,8 @@ class RunOperator(BaseOperator):
     def _see_through(self, context: Context, runs: RunDesk, number: int, *, memory: str = "") -> dict[str, Any]:
         """Do what is to be done now; the result when it is over. Trouble with files or connections is a wait."""
         self._run = self._of_task(context, number)
+        if self._was_signalled:
+            self._run.end_if_given()  # It came before the run was on record.
         try:
             supervisor = runs.supervisor
             supervisor.take_over(memory)

@@ -55,7 +55,11 @@ class BackfillWatch:
         if not self.is_open:
             until = self._session.clock.now() + BUDGET
             requests.begin_run(ClaimMode.BACKFILL, reason, until=until, estimated=estimate)
-        return self.follow(wait=wait)
+        answer = self.follow(wait=wait)
+        if answer.run and not answer.run.is_over and not answer.trouble:
+            resume = resume_command(self._plan.stream, self._plan.id)
+            say(f"the driver goes on by itself; nobody starts another one when it dies, until `{resume}`")
+        return answer
 
     def stop(self, reason: str, *, wait: bool) -> BackfillAnswer:
         """Let it end between two steps, and with `wait` stay until its driver has ended and that is on record."""
