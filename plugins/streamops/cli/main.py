@@ -17,6 +17,7 @@ from streamops.cli import (
     catchup,
     check,
     config,
+    dlq,
     estimate,
     history,
     lag,
@@ -54,6 +55,7 @@ app.command()(requests.adopt)
 app.command()(catchup.catchup)
 app.command()(backfill.backfill)
 app.command()(batches.batches)
+app.command()(dlq.dlq)
 app.command()(history.history)
 app.command()(logs.logs)
 app.command()(supervise.supervise)

@@ -12,6 +12,8 @@ from streamops.errors import SettingsError
 from streamops.kafka.access import KafkaAccess, access_of
 from streamops.kafka.broker import Broker
 from streamops.kafka.confluent import ConfluentBroker
+from streamops.kafka.confluent_sending import ConfluentSender
+from streamops.kafka.sending import Sender
 from streamops.launch import Launcher
 from streamops.launch.local import LocalLauncher
 from streamops.settings import Settings, load_settings
@@ -36,6 +38,7 @@ class Wiring:
     launcher: Launcher = field(default_factory=LocalLauncher)
     clock: Clock = field(default_factory=SystemClock)
     broker: Callable[[KafkaAccess, Clock], Broker] = ConfluentBroker
+    sender: Callable[[KafkaAccess, Clock], Sender] = ConfluentSender
     patience: timedelta = timedelta(seconds=15)
     """How long a place may leave everybody without an answer before its streams are shown as unknown."""
 

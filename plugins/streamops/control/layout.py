@@ -40,6 +40,11 @@ def driver_folder(control: str, epoch: int, instance: str) -> str:
     return join(control, "drivers", f"{epoch}-{instance}")
 
 
+def replays_folder(checkpoint: str) -> str:
+    """Where the replays of dead letters have a folder each, by number: `replays/000003`."""
+    return join(control_folder(checkpoint), "replays")
+
+
 def companion_checkpoint(checkpoint: str, number: int) -> str:
     """The checkpoint of a further query in the same driver; beside the stream's own and covered by its claim."""
     return f"{checkpoint}.companion-{number}"

@@ -1,0 +1,199 @@
+"""A replay: which dead letters are sent again, as it is put on record before the first is sent, and what came of it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from streamops.control.records import Author
+from streamops.dead_letters.letter import Position
+
+REPLAY_HEADER = "streamops-replay"
+"""Name of the header that holds the replay's id."""
+POSITION_HEADER = "streamops-position"
+"""Name of the header that holds the dead letter's position: `orders/0/17`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionOffsets:
+    """Dead letters of a partition."""
+
+    topic: str
+    partition: int
+    offsets: tuple[int, ...]
+    """In order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionEnd:
+    """Where a partition ended before the first record was sent."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownTopic:
+    """A topic as it was then: one that is made anew has another id."""
+
+    topic: str
+    id: str
+    """Empty where the cluster did not tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPlan:
+    """The intent: nothing is sent before it is on record."""
+
+    number: int
+    id: str
+    """Of this replay and no other, of whatever stream: it marks the records."""
+    stream: str
+    by: Author
+    at: datetime
+    reason: str
+    table: str
+    """Address of the dead letters."""
+    letters: tuple[PartitionOffsets, ...]
+    ends: tuple[PartitionEnd, ...]
+    topics: tuple[KnownTopic, ...]
+
+    @property
+    def positions(self) -> tuple[Position, ...]:
+        """All that are to be sent, in order."""
+        return tuple(
+            Position(topic=part.topic, partition=part.partition, offset=offset)
+            for part in self.letters
+            for offset in part.offsets
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentLetters:
+    """Dead letters of a partition, and where each lies now."""
+
+    topic: str
+    partition: int
+    offsets: tuple[int, ...]
+    to_partitions: tuple[int, ...]
+    to_offsets: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not len(self.offsets) == len(self.to_partitions) == len(self.to_offsets):
+            raise ValueError("each dead letter that was sent has one new position")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayDone:
+    """The outcome, once nothing more will be sent."""
+
+    at: datetime
+    by: Author
+    sent: tuple[SentLetters, ...]
+    is_given_up: bool = False
+    """Whether a person has ended it before all were sent. Those that were not are free for another replay."""
+    is_unknown: bool = False
+    """Whether nobody can tell any more which were sent: then none of them is free."""
+    reason: str = ""
+    """Why it was given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """A process that sends, or carries on."""
+
+    by: Author
+    at: datetime
+    boot_id: str
+    pid_namespace: str
+    start_ticks: int
+    """With those before and the pid it names one process (see `launch.processes`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptEnd:
+    """That it will send no more."""
+
+    at: datetime
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """A replay, as its folder tells."""
+
+    plan: ReplayPlan
+    done: ReplayDone | None = None
+    attempts: int = 0
+    """How many processes have taken it up."""
+    attempt: Attempt | None = None
+    """The last of them."""
+    end: AttemptEnd | None = None
+    """Of the last."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something may have to be sent yet."""
+        return self.done is None
+
+    @property
+    def sent(self) -> Mapping[Position, Position]:
+        """By the dead letter's position where it lies now; empty while the replay is open."""
+        return dict(_pairs(self.done.sent)) if self.done else {}
+
+    @property
+    def held(self) -> frozenset[Position]:
+        """Positions that no other replay may send."""
+        if self.done and self.done.is_given_up and not self.done.is_unknown:
+            return frozenset(self.sent)
+        return frozenset(self.plan.positions)
+
+
+def grouped(positions: Iterable[Position]) -> tuple[PartitionOffsets, ...]:
+    """Each once, by partition, in order."""
+    groups: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for position in sorted(set(positions)):
+        groups[position.topic, position.partition].append(position.offset)
+    return tuple(
+        PartitionOffsets(topic=topic, partition=partition, offsets=tuple(offsets))
+        for (topic, partition), offsets in groups.items()
+    )
+
+
+def sent_letters(sent: Mapping[Position, Position]) -> tuple[SentLetters, ...]:
+    """Old and new positions, as a file has them."""
+    found = []
+    for part in grouped(sent):
+        olds = [Position(topic=part.topic, partition=part.partition, offset=offset) for offset in part.offsets]
+        found.append(
+            SentLetters(
+                topic=part.topic,
+                partition=part.partition,
+                offsets=part.offsets,
+                to_partitions=tuple(sent[old].partition for old in olds),
+                to_offsets=tuple(sent[old].offset for old in olds),
+            )
+        )
+    return tuple(found)
+
+
+def holders(replays: Iterable[Replay]) -> Mapping[Position, int]:
+    """By position the number of the replay that holds it."""
+    return {position: replay.plan.number for replay in replays for position in replay.held}
+
+
+def first_positions(replays: Iterable[Replay]) -> Mapping[Position, Position]:
+    """By the position of a record that a replay sent: where the record lay at the very first."""
+    found: dict[Position, Position] = {}
+    for replay in sorted(replays, key=lambda one: one.plan.number):
+        for old, new in replay.sent.items():
+            found[new] = found.get(old, old)
+    return found
+
+
+def _pairs(sent: Iterable[SentLetters]) -> Iterator[tuple[Position, Position]]:
+    for part in sent:
+        for offset, to_partition, to_offset in zip(part.offsets, part.to_partitions, part.to_offsets, strict=True):
+            old = Position(topic=part.topic, partition=part.partition, offset=offset)
+            yield old, Position(topic=part.topic, partition=to_partition, offset=to_offset)
