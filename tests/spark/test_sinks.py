@@ -176,3 +176,23 @@ def test_the_files_of_a_batch_that_runs_again_replace_those_that_it_left(query: 
     query.run(write)
 
     assert sorted((row.n, row.batch) for row in query.spark.read.json(to.path).collect()) == [(1, 0), (2, 0), (3, 1)]
+
+
+def test_rows_with_a_column_that_the_table_lacks_are_refused_and_not_cut(versions: ReplayedQuery) -> None:
+    versions.feed(a_version("a", 1, 1))
+    versions.run(merged(versions))
+    versions.feed(a_version("a", 2, 2))
+
+    def more(batch, number) -> None:
+        merge_by_key(batch.selectExpr("*", "1 AS extra"), versions.table(), keys=["key"], newest_by=["version"])
+
+    with pytest.raises(Exception, match="has key, value, version, is_deleted: add to the table"):
+        versions.run(more)
+
+    assert versions.rows() == [("a", 1, 1, False)]
+    assert [view.name for view in versions.spark.catalog.listTables() if view.isTemporary] == []
+
+
+def test_files_whose_rows_have_the_columns_of_their_folders_are_refused(spark) -> None:
+    with pytest.raises(ValueError, match="the rows have batch"):
+        replace_batch(spark.range(1).selectExpr("id AS Batch"), FilesOutput(path="file:///nowhere", format="json"), 0)

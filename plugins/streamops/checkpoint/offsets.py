@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from streamops.checkpoint.damage import Damage, DamagedFileError, version_error
 from streamops.checkpoint.layout import json_value, lines_of, long_or_none, quoted
-from streamops.checkpoint.source_offsets import ContinuousRateOffset, SourceOffset, parse_source_offset
+from streamops.checkpoint.source_offsets import ContinuousRateOffset, KafkaOffset, SourceOffset, parse_source_offset
 
 SUPPORTED_VERSIONS = ("v1", "v2")
 NO_OFFSET = "-"
@@ -60,11 +60,11 @@ class OffsetEntry:
         return tuple(None if text is None else parse_source_offset(text) for text in self.sources)
 
 
-def parse_offsets(content: bytes, *, batch: int, address: str) -> OffsetEntry:
+def parse_offsets(content: bytes, *, batch: int, address: str, may_be_continuous: bool = False) -> OffsetEntry:
     """The entry in a file; CheckpointError naming file and line.
 
-    A blank header is accepted where all sources write the text of continuous mode. Continuous Kafka can't be told from a
-    damaged entry of a micro-batch query, and counts as that.
+    A blank header is accepted where all sources write the text of continuous mode. That of Kafka is the same in both modes
+    (ContinuousExecution, 4.2.0), so that it may be a damaged entry: accepted where the caller says that it may be none.
     """
     if not content.strip():
         raise DamagedFileError(Damage.EMPTY, f"{address} is empty")
@@ -81,7 +81,8 @@ def parse_offsets(content: bytes, *, batch: int, address: str) -> OffsetEntry:
         raise DamagedFileError(Damage.NO_SOURCE, f"{address} line 3: no source follows the header")
     named = [_named(line, version=version, place=_place(address, number)) for number, line in enumerate(lines[2:], 3)]
     texts = [_source(text, place=_place(address, number)) for number, (_, text) in enumerate(named, 3)]
-    header = _header(lines[1], texts, place=_place(address, 2))
+    kinds = (ContinuousRateOffset, KafkaOffset) if may_be_continuous else (ContinuousRateOffset,)
+    header = _header(lines[1], texts, place=_place(address, 2), continuous=kinds)
     return OffsetEntry(
         batch=batch,
         version=version,
@@ -96,8 +97,10 @@ def _place(address: str, line: int) -> str:
     return f"{address} line {line}"
 
 
-def _header(line: str, texts: list[str | None], *, place: str) -> OffsetHeader:
-    if not line.strip() and all(text and isinstance(parse_source_offset(text), ContinuousRateOffset) for text in texts):
+def _header(
+    line: str, texts: list[str | None], *, place: str, continuous: tuple[type[SourceOffset], ...]
+) -> OffsetHeader:
+    if not line.strip() and all(text and isinstance(parse_source_offset(text), continuous) for text in texts):
         return OffsetHeader(is_empty=True)
     try:
         fields = json_value(line)

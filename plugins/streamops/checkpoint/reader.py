@@ -95,6 +95,18 @@ class CheckpointFacts:
         return kept == commits[bisect_left(commits, lowest) :] and bool(LogListing(ids=kept).holes())
 
     @property
+    def looks_continuous(self) -> bool:
+        """Whether both newest entries have a blank header, which continuous mode writes and no other (4.2.0).
+
+        A single entry says too little: an edited one of another mode looks the same.
+        """
+        return all(entry is not None and entry.header.is_empty for entry in (self.newest, self.previous))
+
+    def as_continuous(self) -> "CheckpointFacts":
+        """As a continuous query sees it: blank headers are no damage."""
+        return replace(self, broken=tuple(one for one in self.broken if one.damage is not Damage.BLANK_HEADER))
+
+    @property
     def previous_batch(self) -> int:
         """The entry that a start reads below the newest; -1 for none.
 
@@ -126,7 +138,7 @@ def read_checkpoint(storage: ReadableStorage, address: str) -> CheckpointFacts:
     has_previous = last_offset > 0 and last_offset - 1 in offsets_log.ids
     reader = _Reader(storage, address, offsets_log=offsets_log, commits_log=commits_log)
     query_id = reader.read(METADATA, _query_id, limit=METADATA_LIMIT, is_listed=False)
-    newest = reader.read_newest_offsets(last_offset) if last_offset >= 0 else None
+    newest = reader.read_offsets(last_offset) if last_offset >= 0 else None
     facts = CheckpointFacts(
         address=address,
         query_id=query_id,
@@ -198,19 +210,14 @@ class _Reader:
         return any(batch_id(name) == int(number) for name in odd)
 
     def read_offsets(self, batch: int) -> OffsetEntry | None:
-        def parse(content: bytes, file: str) -> OffsetEntry:
-            return parse_offsets(content, batch=batch, address=file)
-
-        return self.read(f"{OFFSETS}/{batch}", parse, limit=OFFSETS_LIMIT)
-
-    def read_newest_offsets(self, batch: int) -> OffsetEntry | None:
         """A blank header can be read, but a micro-batch query does not start on it (3.5 to 4.3)."""
-        entry = self.read_offsets(batch)
+
+        def parse(content: bytes, file: str) -> OffsetEntry:
+            return parse_offsets(content, batch=batch, address=file, may_be_continuous=True)
+
+        entry = self.read(f"{OFFSETS}/{batch}", parse, limit=OFFSETS_LIMIT)
         if entry and entry.header.is_empty:
-            reason = (
-                "line 2: the header is blank, as continuous mode writes it: a query of another mode can't go on from it"
-            )
-            self.broken.append(BrokenFile(file=f"{OFFSETS}/{batch}", reason=reason, damage=Damage.BLANK_HEADER))
+            self.broken.append(BrokenFile(file=f"{OFFSETS}/{batch}", reason=_BLANK_HEADER, damage=Damage.BLANK_HEADER))
         return entry
 
     def read_commit(self, batch: int) -> CommitEntry | None:
@@ -218,6 +225,9 @@ class _Reader:
             return parse_commit(content, batch=batch, address=file)
 
         return self.read(f"{COMMITS}/{batch}", parse, limit=COMMIT_LIMIT)
+
+
+_BLANK_HEADER = "line 2: the header is blank, as continuous mode writes it: a query of another mode can't go on from it"
 
 
 def _query_id(content: bytes, file: str) -> str:

@@ -29,9 +29,11 @@ from streamops.health.checkpoint.judge import explanations
 from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Verdict
 from streamops.restart.engines import PINNED, engine_of
+from streamops.spec import StreamSpec
+from streamops.spec.stream import is_stream_name
 from streamops.storage.address import canonical_address
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.checks.checkup import Checkup, SourceInput
+from streamops.supervisor.checks.checkup import Checkup, SourceInput, check_stream
 from streamops.supervisor.checks.checkup import check as check_checkpoint
 from streamops.supervisor.checks.kafka_look import EXPLANATIONS
 
@@ -85,7 +87,12 @@ MaxFileAge = Annotated[
 def check(
     context: typer.Context,
     checkpoint: Annotated[
-        str, typer.Argument(metavar="CHECKPOINT", help="Folder or address of a checkpoint.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="CHECKPOINT",
+            help="Folder or address of a checkpoint; or the name of a declared stream, whose settings then say the rest.",
+            show_default=False,
+        ),
     ] = "",
     spark_version: SparkVersion = PINNED.version,
     sink_idempotent: SinkIdempotent = Answer.AUTO,
@@ -112,6 +119,11 @@ def check(
         return
     if not checkpoint:
         raise SettingsError("which checkpoint? `streamops check CHECKPOINT`")
+    if spec := _declared(context, checkpoint):
+        declared = check_stream(spec, storage_for=storage_for, now=SystemClock().now())
+        refuse_without_library(declared.sink)
+        _show(declared, as_json=as_json)
+        raise typer.Exit(EXIT_CODES[declared.verdict])
     address = canonical_address(checkpoint, base=os.getcwd())
     checkup = check_checkpoint(
         storage_for(address),
@@ -129,6 +141,16 @@ def check(
     checkup = asked_kafka(checkup, kafka, session_of(context).wiring, is_available_now=available_now.known)
     _show(checkup, as_json=as_json)
     raise typer.Exit(EXIT_CODES[checkup.verdict])
+
+
+def _declared(context: typer.Context, text: str) -> StreamSpec | None:
+    """The stream of that name; None where a folder is called so, or nobody has declared one."""
+    if not is_stream_name(text) or os.path.exists(text):
+        return None
+    try:
+        return session_of(context).spec(text)
+    except SettingsError:
+        return None
 
 
 def _show(checkup: Checkup, *, as_json: bool) -> None:

@@ -64,11 +64,6 @@ class Outputs:
     files: FilesOutput | None = None
     custom: CustomOutput | None = None
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What is declared, as the settings name it."""
-        return tuple(name for name in self.__slots__ if getattr(self, name) is not None)
-
 
 _KINDS = {"kafka": KafkaOutput, "jdbc": JdbcOutput, "rest": RestOutput, "files": FilesOutput, "custom": CustomOutput}
 

@@ -59,12 +59,23 @@ class RestartPlan:
     """What the first batch reads of each source, where it runs again."""
 
 
-def plan_restart(facts: CheckpointFacts, *, known: Position | None, engine: Engine = PINNED) -> RestartPlan:
+def plan_restart(
+    facts: CheckpointFacts,
+    *,
+    known: Position | None,
+    engine: Engine = PINNED,
+    tracks_progress_async: bool = False,
+    is_continuous: bool = False,
+) -> RestartPlan:
     """The plan for a start now; `known` is the position that the control log recorded last.
 
     Order: what keeps Spark from running a batch comes first, then what our own log knows better, then what it would do in
     silence, then the healthy shapes.
     """
+    if tracks_progress_async:
+        facts = replace(facts, has_previous_offset=True)
+    if is_continuous:
+        facts = facts.as_continuous()
     return _judged(predict_start(facts, engine), facts, known)
 
 
@@ -74,12 +85,21 @@ def plan_in_depth(
     known: Position | None,
     engine: Engine = PINNED,
     tracks_progress_async: bool | None = False,
+    is_continuous: bool | None = False,
 ) -> RestartPlan:
     """As `plan_restart`, from everything that can be read: the sources' logs, the input, the state.
 
-    With async progress tracking a hole below the newest entry is no obstacle; None where nobody has said.
+    With async progress tracking a hole below the newest entry is no obstacle, with the trigger continuous a blank header is
+    none; None where nobody has said.
     """
+    if is_continuous:
+        snapshot = replace(snapshot, facts=snapshot.facts.as_continuous())
     facts = snapshot.facts
+    if is_continuous is None and facts.looks_continuous:
+        return RestartPlan(
+            safety=Safety.UNKNOWN,
+            summary="the headers are blank: a start works with the trigger continuous, and fails with any other",
+        )
     leaves_holes = facts.looks_async if tracks_progress_async is None else tracks_progress_async
     if facts.has_previous_offset or not leaves_holes:
         return _judged(predict_in_depth(snapshot, engine), facts, known)

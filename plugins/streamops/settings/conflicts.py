@@ -3,6 +3,7 @@
 A checkpoint and its control folder belong to one stream alone: a second query in it loses or repeats data, a table in
 it makes Spark refuse the start, and cleaning up one of two nested folders removes the other. Two streams may well
 append to one Delta table, and read what another one writes; a stream that reads what it writes itself never comes to an end.
+Files that lie in a table and are not in its log are deleted by its VACUUM, so a folder of files has a place of its own.
 """
 
 from collections import defaultdict
@@ -13,7 +14,7 @@ from streamops.control.layout import control_folder
 from streamops.control.registry import registry_folder
 from streamops.settings.problems import Refusal
 from streamops.settings.yaml_file import Place
-from streamops.spec import DeltaTableSource, FilesSource, SinkSpec, StreamSpec
+from streamops.spec import DeltaTableSource, FilesSource, KafkaSource, SinkSpec, StreamSpec
 from streamops.storage import parent
 
 
@@ -26,6 +27,8 @@ class _Claim:
     place: Place
     what: str
     is_table: bool = False
+    is_files: bool = False
+    """Whether files are written there that no log knows."""
     is_control: bool = False
     is_source: bool = False
 
@@ -39,8 +42,13 @@ class _Claim:
             return False  # Two control folders meet only where their checkpoints do.
         if self.is_source or other.is_source:
             is_shared = self.is_source and other.is_source
-            return not is_shared and (self.stream == other.stream or not (self.is_table or other.is_table))
+            is_read_by_another = self.stream != other.stream and (self._is_output or other._is_output)
+            return not is_shared and not is_read_by_another
         return self.stream == other.stream or not (self.is_table and other.is_table)
+
+    @property
+    def _is_output(self) -> bool:
+        return self.is_table or self.is_files
 
     @property
     def reach(self) -> Iterator[str]:
@@ -67,6 +75,9 @@ def conflicts(specs: Sequence[StreamSpec], *, state_root: str) -> dict[str, tupl
                 if inner.excludes(outer):
                     _refuse(refusals, inner, outer)
                     _refuse(refusals, outer, inner)
+    for spec in specs:
+        if topic := _topic_that_feeds_itself(spec):
+            refusals[spec.name][topic] = None
     return {stream: tuple(found) for stream, found in refusals.items()}
 
 
@@ -86,7 +97,20 @@ def _sink(sink: SinkSpec, stream: str) -> Iterator[_Claim]:
     if sink.dead_letters:
         yield _Claim(sink.dead_letters, stream, ("sink", "dead_letters"), "dead-letter table", is_table=True)
     if sink.files:
-        yield _Claim(sink.files.path, stream, ("sink", "files", "path"), "folder of files", is_table=True)
+        yield _Claim(sink.files.path, stream, ("sink", "files", "path"), "folder of files", is_files=True)
+
+
+def _topic_that_feeds_itself(spec: StreamSpec) -> Refusal | None:
+    sink, source = spec.sink.kafka, spec.source
+    if sink is None or not isinstance(source, KafkaSource) or sink.topic not in source.topics:
+        return None
+    if not _servers(sink.bootstrap_servers) & _servers(source.bootstrap_servers):
+        return None
+    return Refusal(("sink", "kafka", "topic"), repr(sink.topic), "a topic that the stream does not read itself")
+
+
+def _servers(listed: str) -> set[str]:
+    return {server.strip() for server in listed.split(",")}
 
 
 def _source(spec: StreamSpec) -> Iterator[_Claim]:

@@ -19,6 +19,11 @@ def notices_of(spec: StreamSpec) -> Iterator[str]:
             "trigger: continuous is experimental since Spark 2.3 and has at-least-once semantics: what came after its last mark"
             " is done again after a restart"
         )
+    if spec.trigger.kind is TriggerKind.REAL_TIME and spec.trigger.interval > spec.timings.stop:
+        yield (
+            "trigger: a batch of real time lasts longer than a stop waits (timings.stop): each stop cuts one, and what it has"
+            " written is written again"
+        )
     if spec.state.conf and _PARTITIONS not in dict(spec.conf):
         yield (
             "state: shuffle_partitions is not declared: Spark's default of 200 is pinned at the first start, each with files of"

@@ -7,7 +7,13 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from streamops.settings.refusals import PASSWORD_IN_ADDRESS, holds_secret, is_secret_name
+from streamops.settings.refusals import (
+    PASSWORD_IN_ADDRESS,
+    has_secret_word,
+    holds_secret,
+    is_secret_name,
+    refused_address,
+)
 from streamops.settings.yaml_file import Place, Unresolved
 
 _LONGEST_SHOWN = 100
@@ -48,7 +54,7 @@ def dotted(place: Place) -> str:
 
 def shown(value: object, *, place: Place = ()) -> str:
     """A value as a problem may show it: on one line, shortened, secrets as `***`."""
-    if any(is_secret_name(str(part)) for part in place):
+    if any(is_secret_name(str(part)) or has_secret_word(str(part)) for part in place):
         return "***"
     if value is None:
         return "nothing"
@@ -59,7 +65,7 @@ def shown(value: object, *, place: Place = ()) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     text = PASSWORD_IN_ADDRESS.sub("***", str(value))
-    if holds_secret(text):
+    if holds_secret(text) or ("://" in text and refused_address(text)):
         return "***"
     shortened = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"
     return repr(shortened) if isinstance(value, str) else shortened

@@ -4,6 +4,9 @@ Every function answers with what is expected instead; an empty answer means that
 """
 
 import re
+from itertools import pairwise
+
+from streamops.spec import FileFormat
 
 _SECRET_WORDS = (
     "password",
@@ -19,11 +22,22 @@ _SECRET_WORDS = (
 _NOT_SECRET = re.compile(r"\.credentials?\.provider(\.mapping)?$|^spark\.security\.credentials\.\w+\.enabled$")
 """They name a class or a switch: `spark.hadoop.fs.s3a.aws.credentials.provider`."""
 
+_SECRET_TOKENS = frozenset(
+    {
+        *("password", "passwd", "pwd", "passphrase", "secret", "token", "credential", "credentials", "authorization"),
+        *("apikey", "accesskey", "privatekey", "sig", "signature"),
+    }
+)
+"""Words of a name that mean a secret, two joined ones among them; `tokenizer` and `tokens_per_second` are none."""
+
 _SECRET_IN_VALUE = re.compile(r"(password|passwd|secret|token|api[._-]?key)[\w.]*\s*=\s*\S", re.IGNORECASE)
 """`-Djavax.net.ssl.trustStorePassword=…` among Java options."""
 
 _PASSWORD_IN_URI = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 """The same inside a longer text."""
+
+_USER_IN_URI = re.compile(r"//[^/]*@|:[^:/@\s]+/[^/@\s]+@|//.*:.*@")
+"""`https://key@host`, `jdbc:oracle:thin:scott/tiger@host`; `jdbc:oracle:thin:@host` names nobody."""
 
 PASSWORD_IN_ADDRESS = re.compile(r"(?<=:)[^:/@\s]+(?=@)")
 """`s3a://key:…@bucket`"""
@@ -81,6 +95,7 @@ _FOR_DSTREAMS = "spark.streaming."
 _CUSTOM_FORMATS = {
     "kafka": "kafka beside custom, which has checks of its own",
     "delta": "delta beside custom, which has checks of its own",
+    "org.apache.spark.sql.kafka010.kafkasourceprovider": "kafka beside custom, which has checks of its own",
     "cloudfiles": "source.files: Auto Loader is of one vendor, the file source of Spark takes each new file once as well",
 }
 
@@ -137,17 +152,40 @@ def refused_kafka_sink_option(name: str, value: str) -> str:
 
 def refused_custom_option(name: str, value: str) -> str:
     """Secrets; what else an option means only the connector knows."""
-    return _SECRET if is_secret_name(name) or holds_secret(value) else ""
+    is_secret = is_secret_name(name) or has_secret_word(name) or holds_secret(value)
+    return _SECRET if is_secret or ("://" in value and refused_address(value)) else ""
 
 
 def refused_custom_format(name: str) -> str:
     """Formats that have a setting of their own, or that Spark does not have."""
+    if name.lower() in {str(kind).lower() for kind in FileFormat}:
+        return "files beside custom, which has checks of its own"
     return _CUSTOM_FORMATS.get(name.lower(), "")
 
 
 def refused_parameter(name: str, value: str) -> str:
     """Secrets: a claim carries the parameters, and everybody may read it."""
-    return _SECRET if is_secret_name(name) or holds_secret(value) else ""
+    return _SECRET if has_secret_word(name) or holds_secret(value) or value.lower().startswith("bearer ") else ""
+
+
+def refused_address(url: str) -> str:
+    """An address of a server with somebody's name, password or key in it: claims, messages and pages show addresses."""
+    where, _, asked = url.partition("?")
+    if _USER_IN_URI.search(where):
+        return "an address without user and password, which have settings of their own"
+    for pair in re.split(r"[&;]", asked):
+        name = pair.partition("=")[0]
+        if has_secret_word(name) or name.lower() == "user":
+            return "an address without user and password, which have settings of their own"
+    return ""
+
+
+def has_secret_word(name: str) -> bool:
+    """Whether a word of the name, or two of them joined, means a secret: `api_key`, `accessToken`."""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
+    lower = [word.lower() for word in words]
+    joined = {first + second for first, second in pairwise(lower)}
+    return bool(_SECRET_TOKENS & {*lower, *joined})
 
 
 def pinned_elsewhere(conf: str) -> str:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from streamops.health import StallPolicy
-from streamops.restart import RestartPolicy, SinkGuarantee
+from streamops.restart import RestartPolicy
 from streamops.settings.collector import Collector
 from streamops.settings.durations import format_duration
 from streamops.settings.folders import resolve_state_folder
@@ -20,7 +20,6 @@ from streamops.settings.model import (
     DeclaredRestart,
     DeclaredSchedule,
     DeclaredStream,
-    DeclaredTrigger,
 )
 from streamops.settings.problems import Refusal
 from streamops.settings.refusals import (
@@ -31,6 +30,7 @@ from streamops.settings.refusals import (
     refused_spark_conf,
 )
 from streamops.settings.resolve_places import refused_option, resolve_sink, resolve_source
+from streamops.settings.triggers import AVAILABLE_NOW, refused_trigger, trigger_of
 from streamops.settings.yaml_file import Place
 from streamops.spec import (
     CatchupSpec,
@@ -41,7 +41,6 @@ from streamops.spec import (
     StreamSpec,
     Timings,
     Trigger,
-    TriggerKind,
 )
 from streamops.spec.stream import ENDING
 
@@ -90,31 +89,28 @@ class _Resolver(Collector):
         """A scheduled stream needs a query that ends; without a word it is availableNow, whatever live streams begin with."""
         if mode is not Mode.SCHEDULED:
             return self._live_trigger(declared)
-        trigger = _trigger(declared.trigger) if "trigger" in declared.model_fields_set else _AVAILABLE_NOW
+        trigger = trigger_of(declared.trigger) if "trigger" in declared.model_fields_set else AVAILABLE_NOW
+        self.refusals += refused_trigger(declared, trigger)
         if trigger.kind in ENDING:
             return trigger
         self.refuse(
             ("trigger",), str(trigger.kind), "available_now for a scheduled stream: its query must end by itself"
         )
-        return _AVAILABLE_NOW
+        return AVAILABLE_NOW
 
     def _live_trigger(self, declared: DeclaredStream) -> Trigger:
-        trigger, guarantee = _trigger(declared.trigger), declared.sink.guarantee
-        if trigger.kind is TriggerKind.CONTINUOUS and guarantee is not SinkGuarantee.AT_LEAST_ONCE:
-            expected = (
-                f"sink.guarantee: {SinkGuarantee.AT_LEAST_ONCE} beside it: continuous processing repeats what it did after"
-                " its last epoch"
-            )
-            self.refuse(("trigger",), str(trigger.kind), expected)
+        trigger = trigger_of(declared.trigger)
+        self.refusals += refused_trigger(declared, trigger)
         return trigger
 
     def _state(self, declared: DeclaredStream) -> StateSpec:
         """Each of its settings is a conf of Spark, which must not be said twice."""
         state = StateSpec(**dict(declared.state))
         for name, _ in state.conf:
-            if name in declared.launch.conf:
-                expected = f"{pinned_elsewhere(name)} alone, or this conf alone: both are declared"
-                self.refuse(("launch", "conf", name), declared.launch.conf[name], expected)
+            for section, conf in (("launch", declared.launch.conf), ("catchup", declared.catchup.conf)):
+                if name in conf:
+                    expected = f"{pinned_elsewhere(name)} alone, or this conf alone: both are declared"
+                    self.refuse((section, "conf", name), conf[name], expected)
         return state
 
     def _schedule(self, mode: Mode, declared: DeclaredSchedule | None) -> Schedule | None:
@@ -184,21 +180,6 @@ class _Resolver(Collector):
 def _restart_figures(declared: DeclaredRestart) -> dict[str, Any]:
     """As RestartPolicy takes them; remedies sorted, so that another order in the file is not another spec."""
     return {**dict(declared), "remedies": tuple(sorted(declared.remedies.items()))}
-
-
-def _trigger(declared: DeclaredTrigger) -> Trigger:
-    if declared.processing_time is not None:
-        return Trigger(kind=TriggerKind.PROCESSING_TIME, interval=declared.processing_time)
-    if declared.once:
-        return Trigger(kind=TriggerKind.ONCE)
-    if declared.continuous is not None:
-        return Trigger(kind=TriggerKind.CONTINUOUS, interval=declared.continuous)
-    if declared.real_time is not None:
-        return Trigger(kind=TriggerKind.REAL_TIME, interval=declared.real_time)
-    return _AVAILABLE_NOW if declared.available_now else Trigger(kind=TriggerKind.DEFAULT)
-
-
-_AVAILABLE_NOW = Trigger(kind=TriggerKind.AVAILABLE_NOW)
 
 
 def _written(figures: Mapping[str, object]) -> str:

@@ -6,7 +6,7 @@ from streamops.restart import SinkGuarantee
 from streamops.settings.collector import Collector
 from streamops.settings.model_places import DeclaredFiles, DeclaredJdbcSink, DeclaredSink, DeclaredSource
 from streamops.settings.refusals import (
-    PASSWORD_IN_ADDRESS,
+    refused_address,
     refused_custom_format,
     refused_custom_option,
     refused_delta_option,
@@ -18,6 +18,7 @@ from streamops.spec import (
     CustomSink,
     CustomSource,
     DeltaTableSource,
+    FileFormat,
     FilesSink,
     FilesSource,
     JdbcSink,
@@ -105,13 +106,9 @@ def _kafka_sink(collector: Collector, declared: DeclaredSink) -> KafkaSink | Non
 
 
 def _jdbc_sink(collector: Collector, declared: DeclaredJdbcSink) -> JdbcSink:
-    place, address = ("sink", "jdbc"), declared.url.lower()
-    if PASSWORD_IN_ADDRESS.search(declared.url) or "password=" in address or "user=" in address:
-        collector.refuse(
-            (*place, "url"),
-            declared.url,
-            "an address without user and password: sink.jdbc.user and password_file name them",
-        )
+    place = ("sink", "jdbc")
+    if expected := refused_address(declared.url):
+        collector.refuse((*place, "url"), _shown(declared.url), expected)
     if bool(declared.user) != bool(declared.password_file):
         collector.refuse(place, "one of user and password_file", "both of them, or none")
     return JdbcSink(
@@ -126,8 +123,8 @@ def _rest_sink(collector: Collector, declared: DeclaredSink) -> RestSink | None:
     rest = declared.rest
     if rest is None:
         return None
-    if PASSWORD_IN_ADDRESS.search(rest.url):
-        collector.refuse(("sink", "rest", "url"), rest.url, "an address without a password: give a token by token_file")
+    if expected := refused_address(rest.url):
+        collector.refuse(("sink", "rest", "url"), _shown(rest.url), expected)
     return RestSink(url=rest.url, token_file=collector.absolute(rest.token_file) if rest.token_file else "")
 
 
@@ -135,6 +132,9 @@ def _files_sink(collector: Collector, declared: DeclaredSink) -> FilesSink | Non
     files = declared.files
     if files is None:
         return None
+    if not files.format.is_writable:
+        writable = ", ".join(kind for kind in FileFormat if kind.is_writable)
+        collector.refuse(("sink", "files", "format"), str(files.format), f"a format that Spark can write: {writable}")
     return FilesSink(path=collector.folder(files.path, ("sink", "files", "path")), format=files.format)
 
 
@@ -145,6 +145,11 @@ def _custom_sink(collector: Collector, declared: DeclaredSink) -> CustomSink | N
     _judge_format(collector, custom.format, (*place, "format"))
     options = collector.accepted(custom.options, (*place, "options"), refused_custom_option)
     return CustomSink(format=custom.format, options=options)
+
+
+def _shown(url: str) -> str:
+    """The scheme alone: any other part may be what must not be shown."""
+    return f"{url.partition(':')[0]}:…"
 
 
 def _judge_format(collector: Collector, format: str, place: tuple[str, ...]) -> None:

@@ -143,6 +143,13 @@ class StreamContext:
         writer = rows.writeStream.format("kafka").outputMode(output_mode).options(**dict(output.options))
         return writer.option("kafka.bootstrap.servers", output.bootstrap_servers).option("topic", output.topic)
 
+    def to_files(self, rows: "DataFrame") -> "DataStreamWriter":
+        """Append to the declared folder through Spark's own file sink: exactly once for readers that go by its log.
+
+        The log is `_spark_metadata` in the folder; Spark reads by it, other readers find files of batches that were cut off.
+        """
+        return rows.writeStream.format(self.files.format).outputMode("append").option("path", self.files.path)
+
     def to_custom(self, rows: "DataFrame", *, output_mode: str = "append") -> "DataStreamWriter":
         """Write to the declared format. SettingsError where none is declared."""
         output = self._assignment.outputs.custom or self._raise_undeclared("a format", "sink.custom")

@@ -178,15 +178,25 @@ def _executors_of_session() -> Callable[[], int]:
     return lambda: max(0, len(context.statusTracker().getExecutorInfos()) - 1)
 
 
+_WITHOUT_BATCHES = ("continuous", "real_time")
+COMPANION_INTERVAL = "10 seconds"
+"""From batch to batch of a companion whose stream's own query is none of batches. It needs a core of its own: the tasks of
+such a query never end."""
+
+
 def _start(query: PlannedQuery, assignment: Assignment) -> "StreamingQuery":
     writer = query.writer.queryName(query.name).option("checkpointLocation", query.checkpoint)
     interval = f"{assignment.trigger_interval.total_seconds():g} seconds"
+    if query.number and assignment.trigger_kind in _WITHOUT_BATCHES:
+        return writer.trigger(processingTime=COMPANION_INTERVAL).start()
     match assignment.trigger_kind:
         case "processing_time":
             writer = writer.trigger(processingTime=interval)
         case "continuous":
             writer = writer.trigger(continuous=interval)
         case "real_time":
+            # Update is the only mode it takes, and without state, which it can't have, that is the same as append (4.2.0).
+            writer = writer.outputMode("update")
             writer = writer.trigger(realTime=interval)  # type: ignore[call-overload]  # PySpark 4.2.0 has it, and no overload
         case "available_now":
             writer = writer.trigger(availableNow=True)

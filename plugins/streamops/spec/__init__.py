@@ -1,6 +1,14 @@
 """What a user declares: one stream, composed of the policies that live beside their judgements."""
 
-from streamops.spec.sinks import CustomSink, FilesSink, JdbcSink, KafkaSink, RestSink, SinkSpec
+from streamops.spec.sinks import (
+    TRACKS_PROGRESS_ASYNC,
+    CustomSink,
+    FilesSink,
+    JdbcSink,
+    KafkaSink,
+    RestSink,
+    SinkSpec,
+)
 from streamops.spec.sources import CustomSource, DeltaTableSource, FileFormat, FilesSource, KafkaSource, Source
 from streamops.spec.state import StateSpec, StateStore
 from streamops.spec.stream import (
@@ -15,6 +23,7 @@ from streamops.spec.stream import (
 )
 
 __all__ = [
+    "TRACKS_PROGRESS_ASYNC",
     "CatchupSpec",
     "CustomSink",
     "CustomSource",

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from streamops.restart import SinkGuarantee
 from streamops.spec.sources import FileFormat
 
+TRACKS_PROGRESS_ASYNC = "asyncprogresstrackingenabled"
+"""Lower case: an option of a query that Spark takes from the writer, with the Kafka sink alone (AsyncProgressTracking, 3.4 on).
+Both logs get an entry only once in a while, so that they have holes, and what came after the last entry runs again."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSink:
@@ -15,6 +19,11 @@ class KafkaSink:
     topic: str
     options: tuple[tuple[str, str], ...] = ()
     """Options of Spark's Kafka sink, as Spark names them."""
+
+    @property
+    def tracks_progress_async(self) -> bool:
+        """Whether the query that writes here logs its batches only once in a while."""
+        return any(name.lower() == TRACKS_PROGRESS_ASYNC and value.lower() == "true" for name, value in self.options)
 
     @property
     def address(self) -> str:

@@ -58,6 +58,11 @@ class FileFormat(StrEnum):
     """Since Spark 4.0."""
 
     @property
+    def is_writable(self) -> bool:
+        """Whether Spark writes it as well."""
+        return self is not FileFormat.BINARY
+
+    @property
     def has_fixed_columns(self) -> bool:
         """Whether the columns are always the same, so that nobody need say them."""
         return self in (FileFormat.TEXT, FileFormat.BINARY)

@@ -47,6 +47,10 @@ ENDING = frozenset({TriggerKind.AVAILABLE_NOW, TriggerKind.ONCE})
 """Triggers of queries that end by themselves."""
 
 
+_SHARE_OF_ENDING = 2
+"""A batch of real time lasts its interval, and then what it takes to end it: seldom as long again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
     """The trigger of the live query."""
@@ -58,6 +62,13 @@ class Trigger:
     def __post_init__(self) -> None:
         if self.interval < timedelta(0):
             raise ValueError("the trigger interval must not be negative")
+
+    @property
+    def quiet(self) -> timedelta:
+        """How long the query may stay in one step by intent: between two batches, or in one of real time, which then ends."""
+        if self.kind is TriggerKind.PROCESSING_TIME:
+            return self.interval
+        return _SHARE_OF_ENDING * self.interval if self.kind is TriggerKind.REAL_TIME else timedelta(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,10 +191,27 @@ class StreamSpec:
         raise SettingsError(f"stream {self.name} reads {self.source}: there is no Kafka cluster to ask about it")
 
     @property
+    def tracks_progress_async(self) -> bool:
+        """Whether the logs of its checkpoint have holes by intent; then Spark needs the same option at the next start."""
+        return self.sink.kafka is not None and self.sink.kafka.tracks_progress_async
+
+    @property
+    def why_no_bounded_run(self) -> str:
+        """Why no run with availableNow or once can go on from its checkpoint; empty where one can. Seen on Spark 4.2.0."""
+        if self.trigger.kind is TriggerKind.CONTINUOUS:
+            return "its trigger is continuous, and no query by batches can go on from the entries that it writes"
+        if self.tracks_progress_async:
+            return (
+                "its sink tracks progress asynchronously, which Spark refuses together with availableNow and once, and without"
+                " which it can't go on from a checkpoint with holes"
+            )
+        return ""
+
+    @property
     def conf(self) -> tuple[tuple[str, str], ...]:
         """All Spark confs of the driver that are declared, sorted by name."""
         metrics = (("spark.sql.streaming.metricsEnabled", "true"),) if self.metrics else ()
-        return _overlaid((*self.state.conf, *metrics), self.launch.conf)
+        return _confs((*self.state.conf, *metrics), self.launch.conf)
 
     @property
     def own_run(self) -> ClaimMode:
@@ -207,11 +235,11 @@ class StreamSpec:
         return replace(
             self,
             trigger=Trigger(kind=TriggerKind.AVAILABLE_NOW),
-            source=replace(self.source, options=_overlaid(self.source.options, self.catchup.options)),
+            source=replace(self.source, options=_options(self.source.options, self.catchup.options)),
             launch=replace(
                 self.launch,
                 master=self.catchup.master or self.launch.master,
-                conf=_overlaid(self.launch.conf, self.catchup.conf),
+                conf=_confs(self.launch.conf, self.catchup.conf),
             ),
         )
 
@@ -223,8 +251,13 @@ _OWN_RUN = {
 }
 
 
-def _overlaid(below: tuple[tuple[str, str], ...], above: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Sorted by name, as settings are. Names of options have no case in Spark, so one in other letters is the same one."""
+def _confs(below: tuple[tuple[str, str], ...], above: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """What is above lies over what is below, sorted by name, as settings are."""
+    return tuple(sorted({**dict(below), **dict(above)}.items()))
+
+
+def _options(below: tuple[tuple[str, str], ...], above: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """As of confs; but names of options have no case in Spark, so one in other letters is the same one."""
     covered = {name.lower() for name, _ in above}
     return tuple(sorted([*(pair for pair in below if pair[0].lower() not in covered), *above]))
 

@@ -80,8 +80,12 @@ class Observation:
     """What the declared table has of the stream's own query, read with `in_depth`; None where no table is found."""
     fails_on_data_loss: bool = True
     """Whether the source is declared to fail where records are lost."""
+    is_backfill: bool = False
+    """Whether no option of the source lets it pass over what is lost: a driver of a backfill always fails on it."""
     trigger: TriggerKind = TriggerKind.PROCESSING_TIME
     """Of the next driver."""
+    tracks_progress_async: bool = False
+    """Whether the logs of the stream's own checkpoint have holes by intent."""
     registry_conflicts: tuple[str, ...] = ()
     unchanged_for: timedelta = timedelta(0)
     """How long the log has not grown under this observer's eyes."""
@@ -148,7 +152,9 @@ class Observer:
             unchanged_for=self.stillness.of("log", f"{state.next_number} {state.last_nonce}"),
             epochs_ahead=self._epochs_ahead(state, instances),
             fails_on_data_loss=not self._spec.reads_kafka or self._spec.kafka.fails_on_data_loss,
+            is_backfill=self._spec.mode is Mode.BACKFILL,
             trigger=next_trigger(state, self._spec, now=now),
+            tracks_progress_async=self._spec.tracks_progress_async,
             host=self._host,
             wish_watched=self._wish_watched(state),
         )

@@ -12,7 +12,7 @@ from streamops.restart.engines import engine_after
 from streamops.restart.plan import plan_in_depth
 from streamops.restart.sink_effect import with_sink
 from streamops.spec import TriggerKind
-from streamops.supervisor.lags.covered_plan import with_coverage, with_retry
+from streamops.supervisor.lags.covered_plan import ANOTHER_BACKFILL, with_coverage, with_retry
 from streamops.supervisor.observe import Observation
 
 
@@ -42,7 +42,8 @@ def plans_of(observation: Observation) -> tuple[CheckpointPlan, ...]:
     )
     own, *others = (
         CheckpointPlan(
-            checkpoint=facts.address, plan=_covered(_plan(facts, snapshot, position), facts, coverage, observation)
+            checkpoint=facts.address,
+            plan=_covered(_plan(facts, snapshot, position, observation), facts, coverage, observation),
         )
         if facts
         else CheckpointPlan(checkpoint="", plan=_COMPANION_GONE)
@@ -58,8 +59,16 @@ def worst_plan(observation: Observation) -> RestartPlan:
     return max((one.plan for one in plans_of(observation)), key=lambda plan: _SEVERITY.index(plan.safety))
 
 
-def _plan(facts: CheckpointFacts, snapshot: CheckpointSnapshot | None, known: Position | None) -> RestartPlan:
-    return plan_in_depth(snapshot, known=known) if snapshot else plan_restart(facts, known=known)
+def _plan(
+    facts: CheckpointFacts, snapshot: CheckpointSnapshot | None, known: Position | None, observation: Observation
+) -> RestartPlan:
+    """Trigger and options of the sink are of the stream's own query: companions run by batches, and log each."""
+    is_own = facts is observation.checkpoint
+    is_async = is_own and observation.tracks_progress_async
+    is_continuous = is_own and observation.trigger is TriggerKind.CONTINUOUS
+    if snapshot is None:
+        return plan_restart(facts, known=known, tracks_progress_async=is_async, is_continuous=is_continuous)
+    return plan_in_depth(snapshot, known=known, tracks_progress_async=is_async, is_continuous=is_continuous)
 
 
 def _covered(
@@ -70,6 +79,8 @@ def _covered(
     is_available_now = observation.trigger is TriggerKind.AVAILABLE_NOW
     engine = engine_after(facts.spark_fingerprint)
     plan = with_retry(plan, coverage, is_available_now=is_available_now, engine=engine)
+    if observation.is_backfill:
+        return with_coverage(plan, coverage, fails_on_data_loss=True, way_out=ANOTHER_BACKFILL)
     return with_coverage(plan, coverage, fails_on_data_loss=observation.fails_on_data_loss)
 
 

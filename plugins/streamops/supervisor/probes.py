@@ -6,6 +6,7 @@ import re
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
@@ -168,13 +169,19 @@ def _connect(host: str, port: int) -> None:
 
 
 def _probe_sink(spec: StreamSpec) -> Reachability:
-    """All places of the sink: a batch needs each of them. The first that is away is the answer, then one that can't be told."""
+    """All places of the sink: a batch needs each of them. One that is away is the answer, then one that can't be told.
+
+    They are asked at once, since each may take the whole time that a probe has.
+    """
     sink = spec.sink
     answers = [_probe_table(sink.table)] if sink.table else []
-    answers += [_probe_further(place) for place in sink.further]
+    with ThreadPoolExecutor(max_workers=_MOST_PLACES) as asking:
+        answers += asking.map(_probe_further, sink.further)
     return min(answers, key=lambda answer: _ORDER.index(answer.is_reachable))
 
 
+_MOST_PLACES = 5
+"""Kinds of sinks besides Delta tables."""
 _ORDER = (False, None, True)
 
 
@@ -193,8 +200,8 @@ def _probe_further(place: FurtherSink) -> Reachability:
 
 def server_of(url: str) -> str:
     """`host:port` in an address of JDBC or HTTP, with the port that its scheme has by default; empty where there is none."""
-    parts = urlsplit(url.removeprefix("jdbc:"))
     try:
+        parts = urlsplit(url.removeprefix("jdbc:"))
         port = parts.port or _PORTS.get(parts.scheme)
     except ValueError:
         return ""

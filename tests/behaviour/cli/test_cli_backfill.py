@@ -244,6 +244,17 @@ def test_nobody_need_watch_and_whoever_asks_later_sees_the_end(orders, elsewhere
     assert resumed.code == 0
 
 
+def test_whoever_does_not_wait_is_told_that_nobody_restarts_the_driver(orders, elsewhere):
+    driver = Driver(orders)
+
+    begun = orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--yes", "--no-wait")
+    resumed = orders.run("backfill", "orders", "--resume", driver.name)
+
+    told = f"nobody starts another one when it dies, until `streamops backfill orders --resume {driver.name}`"
+    assert told in begun.err
+    assert told not in resumed.err
+
+
 def test_a_backfill_that_is_stopped_goes_on_where_it_stood(orders, elsewhere):
     driver = Driver(orders)
     orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--chunk", "150", "--yes", "--no-wait")
@@ -423,6 +434,25 @@ def test_a_backfill_whose_log_says_that_it_is_stopped_on_purpose_goes_on_when_it
     orders.clock.on_sleep = driver.work
 
     assert orders.run("backfill", "orders", "--resume", driver.name).code == 0
+
+
+@pytest.mark.parametrize("fails", ["true", "false"])
+def test_a_backfill_whose_rest_is_deleted_is_parked_with_its_own_way_out(orders, elsewhere, fails):
+    """Whatever the stream's source is declared to make of lost records: a driver of a backfill fails on them."""
+    orders.declare("orders", source={"kafka": {"options": {"failOnDataLoss": fails}}})
+    driver = begun(orders, elsewhere)
+    step = driver.plan.chunks[1]
+    orders.storage.write(join(driver.checkpoint, "offsets", "1"), offsets(step.kafka_json()))
+    orders.launcher.end(orders.launcher.drivers[0])
+    orders.broker.has("orders", (350, 1000), (150, 200))
+
+    answer = orders.run("backfill", "orders", "--resume", driver.name)
+
+    assert answer.code == 1
+    assert "ask for another backfill of what is left, with --accept-expired, and end this one" in answer.out
+    assert "failOnDataLoss" not in answer.out
+    assert "  MISSING  orders-0 [" in answer.out
+    assert len(orders.launcher.drivers) == 1
 
 
 # A topic that is made anew

@@ -355,3 +355,27 @@ def test_a_run_that_was_ended_before_its_driver_was_started_is_not_waited_for(ru
         "orders: it does not go on without a person: the run was ended before a driver of it was started (epoch 2 is claimed"
         " and not submitted), and the stream stands still since: stopped by person:ana: maintenance of the rack"
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        pytest.param({"trigger": {"continuous": "1s"}}, "its trigger is continuous", id="continuous"),
+        pytest.param({}, "tracks progress asynchronously", id="asynchronous progress"),
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("--finish-batch",)], ids=["all that waits", "the batch in flight"])
+def test_a_run_that_spark_would_refuse_is_refused_before_anything_is_stopped(
+    terminal: Terminal, changes: dict[str, object], reason: str, options: tuple[str, ...]
+) -> None:
+    kafka = {"bootstrap_servers": "a:9092", "topic": "t"}
+    if not changes:
+        kafka["options"] = {"asyncProgressTrackingEnabled": True}
+    terminal.declare("orders", sink={"delta": None, "kafka": kafka, "guarantee": "at-least-once"}, **changes)
+    terminal.started(batch=4)
+
+    answer = catchup(terminal, *options)
+
+    assert answer.code == 1
+    assert reason in answer.err
+    assert "The live query reads what waits" in answer.err

@@ -7,6 +7,8 @@ import shutil
 import pytest
 
 from streamops.cli.main import main
+from streamops.storage import join
+from streamops.storage.kinds import storage_for
 from support.base_checkpoint import BASE_ID, entry, files, without
 
 
@@ -240,3 +242,29 @@ def test_wrong_options_are_told(arguments, words, capsys):
 def test_rules_of_every_kind_explain_themselves(rule, capsys):
     assert main(["check", "--explain", rule]) == 0
     assert capsys.readouterr().out.startswith(f"{rule}: ")
+
+
+def test_a_stream_s_name_stands_for_its_checkpoint_and_for_what_its_settings_say(terminal):
+    """Continuous entries are a warning where nobody says who wrote them, and nothing where it is declared."""
+    kafka = {"bootstrap_servers": "a:9092", "topic": "t"}
+    sink = {"delta": None, "kafka": kafka, "guarantee": "at-least-once"}
+    terminal.declare("orders", trigger={"continuous": "1s"}, sink=sink)
+    storage, address = storage_for(terminal.spec().checkpoint), terminal.spec().checkpoint
+    for name, content in files(**{f"offsets_{epoch}": b'v1\n\n{"orders":{"0":5}}' for epoch in range(5)}).items():
+        storage.write(join(address, name), content)
+
+    by_name = terminal.run("check", "orders", "--json")
+    by_place = terminal.run("check", address, "--json")
+
+    assert by_name.document["checkpoint"] == by_place.document["checkpoint"] == address
+    assert [finding["rule"] for finding in by_name.document["findings"]] == []
+    assert by_name.document["restart"]["next_batch"] == 5
+    assert "continuous-entries" in [finding["rule"] for finding in by_place.document["findings"]]
+    assert by_place.document["restart"]["safety"] == "unknown"
+
+
+def test_a_name_that_no_stream_bears_is_a_place(terminal):
+    answer = terminal.run("check", "orders_of_nobody", "--json")
+
+    assert answer.document["checkpoint"].endswith("/orders_of_nobody")
+    assert answer.code == 4

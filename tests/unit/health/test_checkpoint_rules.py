@@ -30,6 +30,7 @@ class Row:
     confs: tuple = ()
     idempotent: bool | None = None
     tracks_async: bool | None = None
+    continuous: bool | None = None
     offset_formats: tuple = ("v1", "v2")
     commit_formats: tuple = ("v1", "v2", "v3")
 
@@ -45,6 +46,9 @@ def kafka_entry(batch, text):
 
 ASYNC = files(**{f"{log}_{batch}": None for log in ("offsets", "commits") for batch in (1, 2, 3)})
 ASYNC_IN_FLIGHT = files(offsets_1=None, offsets_3=None, commits_1=None, commits_3=None, commits_4=None)
+# As Spark 4.2.0 wrote it: no header, and the positions of Kafka as in any other mode.
+EPOCHS = {f"offsets_{epoch}": b'v1\n\n{"in":{"0":%d,"1":16}}' % (28 + epoch) for epoch in range(5)}
+CONTINUOUS = files(**EPOCHS)
 
 QUIET = [
     Row(because="P0: nothing is wrong", files=files(), verdict=NOTE),
@@ -72,6 +76,20 @@ QUIET = [
         rules=("leftovers", "leftovers"),
     ),
     Row(because="checksums of the local file system", files=files() | {"offsets/.4.crc": b"x"}, verdict=NOTE),
+    Row(because="the trigger continuous, as declared", files=CONTINUOUS, verdict=NOTE, continuous=True),
+    Row(
+        because="the trigger continuous, as declared, and its first epoch alone",
+        files={name: content for name, content in CONTINUOUS.items() if name[-1] not in "1234"},
+        verdict=NOTE,
+        continuous=True,
+    ),
+    Row(
+        because="the trigger continuous, as declared, and two epochs are marked that no commit followed",
+        files=files(**EPOCHS, commits_3=None, commits_4=None),
+        verdict=NOTE,
+        rules=("pending-batch",),
+        continuous=True,
+    ),
     Row(because="async progress, as declared", files=ASYNC, verdict=NOTE, tracks_async=True),
     Row(
         because="async progress, as declared, and a batch is in flight",
@@ -234,6 +252,14 @@ LOUD = [
     ),
     Row(because="P16a", files=files(**without("commits")), verdict=WARNING, rules=("missing-commits", "pending-batch")),
     Row(because="P16b", files=files(**without("offsets")), verdict=CRITICAL, rules=("missing-offsets",)),
+    Row(because="the trigger continuous, undeclared", files=CONTINUOUS, verdict=WARNING, rules=("continuous-entries",)),
+    Row(
+        because="the trigger continuous, and declared is another one",
+        files=CONTINUOUS,
+        verdict=CRITICAL,
+        rules=("continuous-entries",),
+        continuous=False,
+    ),
     Row(because="async progress, undeclared", files=ASYNC, verdict=WARNING, rules=("async-progress-holes",)),
     Row(
         because="async progress, undeclared, and a batch is in flight",
@@ -325,6 +351,7 @@ def findings_of(row):
         commit_formats=row.commit_formats,
         is_sink_idempotent=row.idempotent,
         tracks_progress_async=row.tracks_async,
+        is_continuous=row.continuous,
         confs=row.confs,
     )
     storage = stored(row.files)

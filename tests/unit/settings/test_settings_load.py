@@ -388,9 +388,29 @@ def test_a_catch_up_differs_from_the_live_query_by_what_it_says(project: Project
     ("changes", "notice"),
     [
         pytest.param(
-            {"trigger": {"continuous": "1s"}, "sink": {"guarantee": "at-least-once"}},
+            {
+                "trigger": {"continuous": "1s"},
+                "sink": {
+                    "delta": None,
+                    "kafka": {"bootstrap_servers": "a:9092", "topic": "t"},
+                    "guarantee": "at-least-once",
+                },
+            },
             "streams.orders.trigger: continuous is experimental",
             id="continuous is not exactly once",
+        ),
+        pytest.param(
+            {
+                "trigger": {"real_time": "5m"},
+                "timings": {"stop": "2m"},
+                "sink": {
+                    "delta": None,
+                    "kafka": {"bootstrap_servers": "a:9092", "topic": "t"},
+                    "guarantee": "at-least-once",
+                },
+            },
+            "streams.orders.trigger: a batch of real time lasts longer than a stop waits",
+            id="a stop that cuts batches",
         ),
         pytest.param(
             {"state": {"store": "rocksdb"}},

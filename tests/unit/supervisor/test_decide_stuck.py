@@ -10,6 +10,7 @@ from streamops.control.records import Outcome, RestartRequested, StopRequested
 from streamops.health import LivenessKind, StallAction, StallPolicy
 from streamops.launch import DriverState
 from streamops.progress import parse_progress
+from streamops.spec import Trigger, TriggerKind
 from streamops.supervisor.decide import decide
 from streamops.supervisor.decision import Action
 from support.observations import a_beat, an_exit, observed, seen
@@ -105,3 +106,36 @@ def test_the_end_of_a_stuck_driver_counts_as_a_failure_whatever_its_last_word(ou
     decision = decided(an_exit(outcome=outcome), state=REPLACED, status=DriverState.ENDED)
 
     assert (decision.action, decision.outcome) == (Action.RECORD_END, Outcome.KILLED)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "is_told"),
+    [
+        pytest.param(61, False, id="a batch and what it takes to end it"),
+        pytest.param(119, False, id="slow to end"),
+        pytest.param(120, True, id="twice as long as it was to last"),
+    ],
+)
+def test_a_batch_of_real_time_lasts_its_interval_and_is_no_stall(minutes, is_told):
+    """With the interval of an hour, and nothing to compare with: the first batch of a driver."""
+    trigger = Trigger(kind=TriggerKind.REAL_TIME, interval=timedelta(hours=1))
+    traces = at_a_batch(minutes * 60)
+    (query,) = traces.heartbeat.queries
+    first = replace(traces, heartbeat=replace(traces.heartbeat, queries=(replace(query, batch=-1),)))
+
+    decision = decided(first, spec=replace(ORDERS, trigger=trigger))
+
+    assert (decision.action, decision.needs_attention) == (Action.KEEP, is_told)
+
+
+@pytest.mark.parametrize("hours", [1, 24, 24 * 30])
+def test_a_continuous_query_waits_between_no_triggers_for_ever_and_is_no_stall(hours):
+    """Spark 4.2.0 tells of no progress and no active trigger: `Committing epoch 7` is all that its status says."""
+    traces = at_a_batch(hours * 3600)
+    (query,) = traces.heartbeat.queries
+    query = replace(query, batch=-1, step=QueryStep.WAITING, message="Committing epoch 7")
+    running = replace(traces, heartbeat=replace(traces.heartbeat, queries=(query,)))
+
+    decision = decided(running, spec=replace(ORDERS, trigger=Trigger(kind=TriggerKind.CONTINUOUS)))
+
+    assert (decision.action, decision.needs_attention) == (Action.KEEP, False)

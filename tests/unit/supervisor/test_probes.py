@@ -277,6 +277,7 @@ def _folder_source(kind: str, folder: Path):
         pytest.param("http://[::1]:8080/x", "[::1]:8080", id="address of six"),
         pytest.param("jdbc:sqlite:/data/x.db", "", id="no server"),
         pytest.param("http://api:99999999/x", "", id="no port"),
+        pytest.param("http://[::1/hook", "", id="half an address of six"),
     ],
 )
 def test_the_server_in_an_address(url: str, server: str) -> None:

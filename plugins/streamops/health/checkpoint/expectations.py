@@ -22,6 +22,8 @@ class Expectations:
     """Whether the sink recognises a batch that it has had already; None where nobody has said."""
     tracks_progress_async: bool | None = None
     """Whether the query runs with async progress tracking, which leaves holes in both logs; None for unsaid."""
+    is_continuous: bool | None = None
+    """Whether the query runs by the trigger continuous, which leaves headers blank; None for unsaid."""
     retained_batches: int = RETAINED_BATCHES
     """How many batches the query keeps in its logs and its state."""
     confs: tuple[tuple[str, str], ...] = ()
@@ -38,3 +40,7 @@ class Expectations:
     def leaves_holes(self, facts: CheckpointFacts) -> bool:
         """Whether holes in both logs are the query's own doing: as declared, or as it looks where nobody has said."""
         return facts.looks_async if self.tracks_progress_async is None else self.tracks_progress_async
+
+    def runs_continuously(self, facts: CheckpointFacts) -> bool:
+        """Whether the entries are those of a continuous query: as declared, or as they look."""
+        return bool(self.is_continuous) or facts.looks_continuous

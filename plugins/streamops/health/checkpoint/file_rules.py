@@ -159,6 +159,24 @@ def async_progress_holes(facts: CheckpointFacts, expected: Expectations) -> Iter
     )
 
 
+def continuous_entries(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The trigger continuous wrote the entries, and a query by batches can't go on from them (seen on 4.2.0)."""
+    if expected.is_continuous or not facts.looks_continuous:
+        return
+    is_unsaid = expected.is_continuous is None
+    yield Finding(
+        rule="continuous-entries",
+        severity=Severity.WARNING if is_unsaid else Severity.CRITICAL,
+        file=f"{OFFSETS}/{facts.last_offset}",
+        evidence="the headers are blank, as the trigger continuous leaves them",
+        meaning="with the trigger continuous a start works; with any other it fails with a NullPointerException of"
+        " `WatermarkTracker.currentWatermark()`",
+        repair="keep the trigger continuous; or begin a new checkpoint, with the positions of the newest entry as"
+        " `startingOffsets`",
+        not_when="do not delete the checkpoint before the positions are noted",
+    )
+
+
 def missing_previous_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """A hole just below the newest entry, where each start looks. [P4, P4b]"""
     if facts.has_previous_offset or expected.leaves_holes(facts):

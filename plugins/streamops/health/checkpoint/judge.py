@@ -37,6 +37,7 @@ LOG_RULES: tuple[Rule, ...] = (
     file_rules.offsets_without_source_ids,
     file_rules.unreadable_previous_offsets,
     file_rules.async_progress_holes,
+    file_rules.continuous_entries,
     file_rules.missing_previous_offsets,
     file_rules.newer_format,
     file_rules.unreadable_last_commit,
@@ -129,7 +130,8 @@ DELTA_SOURCE_RULES: tuple[Callable[[CheckpointSnapshot, DeltaSourceView], Iterat
 
 def judge_logs(facts: CheckpointFacts, expected: Expectations) -> tuple[Finding, ...]:
     """Everything that the logs of a checkpoint show, worst first; within one severity in the order of the rules."""
-    return worst_first(finding for rule in LOG_RULES for finding in rule(facts, expected))
+    seen = facts.as_continuous() if expected.runs_continuously(facts) else facts
+    return worst_first(finding for rule in LOG_RULES for finding in rule(seen, expected))
 
 
 def judge_checkpoint(

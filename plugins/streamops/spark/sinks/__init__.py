@@ -4,7 +4,7 @@
 |---|---|---|
 | `append.append_once` | is recognised by its number and skipped | one call a table and batch, or a name for each |
 | `merge.merge_by_key` | finds its rows there already | a key, and columns that tell the newest row of a key |
-| `postgres.upsert_once` | is recognised by its number, in the transaction that writes it | the same, and a primary key |
+| `postgres.upsert_once` | is recognised by its number, in the transaction that writes it | one call a table and batch, a key |
 | `files.replace_batch` | is written over what it wrote | one call a folder and batch |
 | `kafka.publish` | is published again: at least once | consumers that know a record by its key |
 | `rest.post_rows` | is posted again: at least once | an endpoint that knows the `Idempotency-Key` makes it once |

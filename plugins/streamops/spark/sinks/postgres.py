@@ -25,6 +25,9 @@ BATCHES = "streamops_batches"
 STAGING = "streamops_staging_"
 """What the names of staging tables begin with, beside the table that is written."""
 _DRIVER = "org.postgresql.Driver"
+_LOCK_LIMIT = "5s"
+_LOCK_NOT_AVAILABLE = "lock timeout"
+"""In the text of PostgreSQL's error 55P03."""
 
 
 def upsert_once(
@@ -38,11 +41,12 @@ def upsert_once(
     With `newest_by` a row is only written over by one that is newer. A table that is missing is made with the keys as its
     primary key; one that is there needs a primary key or a unique constraint on just these columns. What the table can't
     hold fails the batch, and each run of it anew: keys must not be null, and for values there are `is_no_text` and
-    `is_no_time`. SettingsError where the address is not PostgreSQL's.
+    `json_records.is_before_year_1`. SettingsError where the address is not PostgreSQL's.
     """
     if not to.url.startswith("jdbc:postgresql:"):
         raise SettingsError(f"sink.jdbc.url: {to.url} is not PostgreSQL's, and upsert_once writes its ON CONFLICT")
-    rows = newest(rows, keys=keys, newest_by=newest_by or keys)
+    if newest_by:
+        rows = newest(rows, keys=keys, newest_by=newest_by)
     query = query_id(rows)
     with _connection(rows, to) as connection:
         if _newest_batch(connection, to, query) >= number:
@@ -66,13 +70,6 @@ def is_no_text(name: str, text: "Column") -> "Check":
     return f.contains(text, f.lit("\0")), f"{name} has a null character, which PostgreSQL can't hold"
 
 
-def is_no_time(name: str, time: "Column") -> "Check":
-    """PostgreSQL's times begin with the year 4713 BC, those of Spark long before; nothing of streams is from before year 1."""
-    from pyspark.sql import functions as f
-
-    return time < f.lit("0001-01-01").cast("timestamp"), f"{name} is before the year 1"
-
-
 def created_like(table: str, staging: str, *, keys: Sequence[str]) -> str:
     """The table with the columns of the rows, where there is none."""
     primary = ", ".join(_quoted(key) for key in keys)
@@ -93,9 +90,7 @@ def upsert_statement(
     """From the staging table into the table, by key."""
     names = ", ".join(_quoted(name) for name in columns)
     changed = ", ".join(f"{_quoted(name)} = excluded.{_quoted(name)}" for name in columns if name not in keys)
-    ours = ", ".join(f"ours.{_quoted(name)}" for name in newest_by)
-    theirs = ", ".join(f"excluded.{_quoted(name)}" for name in newest_by)
-    is_newer = f" WHERE ({ours}) < ({theirs})" if newest_by else ""
+    is_newer = f" WHERE ({_order('ours', newest_by)}) < ({_order('excluded', newest_by)})" if newest_by else ""
     conflict = f"DO UPDATE SET {changed}{is_newer}" if changed else "DO NOTHING"
     by_key = ", ".join(_quoted(key) for key in keys)
     # In the order of the keys: two that write the same rows would else lock them crosswise, and one be ended as a deadlock.
@@ -103,6 +98,12 @@ def upsert_statement(
         f"INSERT INTO {table} AS ours ({names}) SELECT {names} FROM {staging} ORDER BY {by_key}"
         f" ON CONFLICT ({by_key}) {conflict}"
     )
+
+
+def _order(of: str, newest_by: Sequence[str]) -> str:
+    """Columns that compare as `merge.merge_by_key` does: a null is older than every value."""
+    columns = [f"{of}.{_quoted(name)}" for name in newest_by]
+    return ", ".join(f"{column} IS NOT NULL, {column}" for column in columns)
 
 
 def _newest_batch(connection: Any, to: JdbcOutput, query: str) -> int:
@@ -120,16 +121,26 @@ def _newest_batch(connection: Any, to: JdbcOutput, query: str) -> int:
 def _own_staging(connection: Any, to: JdbcOutput, query: str) -> str:
     """A staging table that no other run writes; those that earlier runs of the query left are dropped.
 
-    One of a driver that was taken for dead and still writes goes as well: it fails then, instead of filling what we take over.
+    One that a driver still fills that was taken for dead is left to the next batch: it is not ours, whatever goes into it.
     """
     prefix = f"{STAGING}{query.replace('-', '')[:12]}_"
     schema = to.table.rpartition(".")[0]
     of_schema = "schemaname = ?" if schema else "schemaname = current_schema()"
     names = "SELECT tablename FROM pg_tables WHERE starts_with(tablename, ?) AND " + of_schema
     for left in _strings(connection, names, prefix, *([schema.lower()] if schema else [])):
-        _execute(connection, f"DROP TABLE IF EXISTS {_beside(to, left)}")
-    connection.commit()
+        _drop_unless_held(connection, _beside(to, left))
     return _beside(to, prefix + secrets.token_hex(4))
+
+
+def _drop_unless_held(connection: Any, table: str) -> None:
+    _execute(connection, f"SET LOCAL lock_timeout = '{_LOCK_LIMIT}'")
+    try:
+        _execute(connection, f"DROP TABLE IF EXISTS {table}")
+        connection.commit()
+    except Exception as error:
+        if _LOCK_NOT_AVAILABLE not in str(error):
+            raise
+        connection.rollback()
 
 
 def _beside(to: JdbcOutput, name: str) -> str:

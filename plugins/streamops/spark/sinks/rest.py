@@ -29,6 +29,9 @@ ABOUT_THE_MOMENT = frozenset({408, IN_WORK, 425, 429, 500, 502, 503, 504})
 _PRINTABLE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "%")
 """What a key keeps in its header; the rest is percent-encoded, so that no row's key can break a request."""
 
+MOST_REFUSED = 1000
+"""Refused rows of one task; more are no rows gone wrong, but an endpoint that has changed, and the driver collects them."""
+
 
 class EndpointError(StreamOpsError):
     """An endpoint that does not take rows: away, too slow, or not for us."""
@@ -56,9 +59,13 @@ def post_rows(
     Those come back with all their columns and with `reason`: they are for the dead letters, a further attempt is in vain. What
     has to do with the moment is tried again; EndpointError from the task where that is in vain or where the answer concerns
     all rows (401, 404, a redirection): the batch fails, and its next run posts all of them again. A row without key or body
-    is refused unasked. A key of other characters than printable ASCII is percent-encoded.
+    is refused unasked. A key of other characters than printable ASCII is percent-encoded; ValueError where
+    key or body is no text.
     """
     token = read_secret(to.token_file, "sink.rest.token_file") if to.token_file else ""
+    for name in (key, body):
+        if rows.schema[name].dataType.simpleString() != "string":
+            raise ValueError(f"column {name} is a {rows.schema[name].dataType.simpleString()}, and is to be a string")
     columns = rows.columns
 
     def post_partition(partition: "Iterable[Row]") -> "Iterator[Row]":
@@ -73,11 +80,16 @@ def refused(
     """Post each; those that `post` gives a reason for."""
     from pyspark.sql import Row
 
-    with_reason = Row(*columns, "reason")
+    with_reason, found = Row(*columns, "reason"), 0
     for row in rows:
         absent = [name for name in (key, body) if row[name] is None]
         reason = f"the row has no {' and no '.join(absent)}" if absent else post(row[key], row[body])
         if reason:
+            found += 1
+            if found > MOST_REFUSED:
+                raise EndpointError(
+                    f"more than {MOST_REFUSED} rows of one task were refused, the last one for: {reason}"
+                )
             yield with_reason(*row, reason)
 
 
@@ -108,6 +120,8 @@ class Poster:
 
     def __init__(self, url: str, token: str, patience: Patience) -> None:
         self._url = url
+        self._name = url.partition("?")[0]
+        """As errors give it: what stands behind a question mark may be meant for the endpoint alone."""
         self._headers = {"Content-Type": "application/json"}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
@@ -125,13 +139,13 @@ class Poster:
             if answer.status in ABOUT_THE_ROW:
                 return answer.told
             if answer.status and answer.status not in ABOUT_THE_MOMENT:
-                raise EndpointError(f"{self._url} answers {answer.told}, which concerns every row")
+                raise EndpointError(f"{self._name} answers {answer.told}, which concerns every row")
             if attempt + 1 < self._patience.attempts:
                 time.sleep(self._wait(attempt, answer.asked_wait))
         if answer.status == IN_WORK:
             return answer.told
         raise EndpointError(
-            f"{self._url} took no row in {self._patience.attempts} attempts, the last answer was: {answer.told}"
+            f"{self._name} took no row in {self._patience.attempts} attempts, the last answer was: {answer.told}"
         )
 
     def _ask(self, request: Request) -> _Answer:

@@ -75,8 +75,11 @@ def places_of(specs: Iterable[StreamSpec]) -> dict[str, str]:
         found[spec.checkpoint] = f"the checkpoint of {spec.name}"
         found[control_folder(spec.checkpoint)] = f"the control folder of {spec.name}"
         found[backfills_folder(spec.checkpoint)] = f"the backfills of {spec.name}"
+        found |= {spec.sink.files.path: f"the files of {spec.name}"} if spec.sink.files else {}
         if isinstance(spec.source, DeltaTableSource):
             found[spec.source.table] = f"the source of {spec.name}"
+        elif isinstance(spec.source, FilesSource):
+            found[spec.source.path] = f"the source of {spec.name}"
     return found
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from streamops.control.backfill_plan import BackfillPlan, derived_name
 from streamops.control.layout import backfill_checkpoint
 from streamops.control.records import ClaimMode
-from streamops.spec import Mode, StreamSpec, Trigger, TriggerKind
+from streamops.spec import Mode, SinkSpec, StreamSpec, Trigger, TriggerKind
 
 
 def backfill_spec(spec: StreamSpec, plan: BackfillPlan) -> StreamSpec:
@@ -18,7 +18,8 @@ def backfill_spec(spec: StreamSpec, plan: BackfillPlan) -> StreamSpec:
         name=derived_name(spec.name, plan.id),
         description=f"Backfill {plan.id} of {spec.name}: {plan.asked}",
         checkpoint=backfill_checkpoint(spec.checkpoint, plan.id),
-        sink=replace(spec.sink, table=plan.table, dead_letters=plan.dead_letters),
+        # Nothing but the plan's tables: a topic or an endpoint that was declared later is not for records of the past.
+        sink=SinkSpec(table=plan.table, dead_letters=plan.dead_letters, guarantee=spec.sink.guarantee),
         mode=Mode.BACKFILL,
         trigger=Trigger(kind=TriggerKind.ONCE),
         schedule=None,

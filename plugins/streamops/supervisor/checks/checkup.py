@@ -86,6 +86,7 @@ def check(
     engine: Engine,
     is_sink_idempotent: bool | None = None,
     tracks_progress_async: bool | None = None,
+    is_continuous: bool | None = None,
     known: Position | None = None,
     confs: tuple[tuple[str, str], ...] = (),
     state_confs: frozenset[str] = frozenset(),
@@ -113,6 +114,7 @@ def check(
         commit_formats=engine.commit_formats,
         is_sink_idempotent=is_sink_idempotent,
         tracks_progress_async=tracks_progress_async,
+        is_continuous=is_continuous,
         retained_batches=_retained_batches(confs),
         confs=confs,
         state_confs=state_confs,
@@ -120,7 +122,13 @@ def check(
         max_file_age=source_input.max_file_age if source_input else MAX_FILE_AGE,
         has_driver=bool(watch and watch.has_driver),
     )
-    restart = plan_in_depth(snapshot, known=known, engine=engine, tracks_progress_async=tracks_progress_async)
+    restart = plan_in_depth(
+        snapshot,
+        known=known,
+        engine=engine,
+        tracks_progress_async=tracks_progress_async,
+        is_continuous=is_continuous,
+    )
     findings = judge_checkpoint(snapshot, expected, watch)
     if source_input and watch:
         found = read_input(storage, address, snapshot, address=source_input.address)
@@ -186,6 +194,8 @@ def check_stream(
         spec.checkpoint,
         engine=PINNED,
         is_sink_idempotent=spec.sink.guarantee is not SinkGuarantee.EXACTLY_ONCE_OR_NOTHING,
+        tracks_progress_async=spec.tracks_progress_async,
+        is_continuous=spec.trigger.kind is TriggerKind.CONTINUOUS,
         known=state.position,
         confs=spec.conf,
         state_confs=frozenset(name for name, _ in spec.state.conf),

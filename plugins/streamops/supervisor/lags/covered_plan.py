@@ -14,6 +14,9 @@ _WAY_OUT = (
     'to go on without them, set `failOnDataLoss: "false"` in the options of the source, release the stream with'
     " --accept-unsafe, and take it back after the first batch"
 )
+ANOTHER_BACKFILL = (
+    "to go on without them, ask for another backfill of what is left, with --accept-expired, and end this one"
+)
 FINISH_FIRST = (
     "finish that batch with another trigger, `processingTime` or `once`, which don't compare, and then go back, as"
     " `streamops catchup STREAM --finish-batch --reason …` does; or start it with Spark 3.5.7, 4.0.2 or newer"
@@ -72,13 +75,15 @@ def failing_engine(engine: Engine) -> str:
     return f"availableNow of Spark {engine.release} fails on that each time"
 
 
-def with_coverage(plan: RestartPlan, coverage: Coverage, *, fails_on_data_loss: bool) -> RestartPlan:
+def with_coverage(
+    plan: RestartPlan, coverage: Coverage, *, fails_on_data_loss: bool, way_out: str = _WAY_OUT
+) -> RestartPlan:
     """What the checkpoint alone forbids stays forbidden; what it allows may still find its records gone."""
     if plan.safety in _SETTLED:
         return plan
     found = start_effect([coverage], fails_on_data_loss=fails_on_data_loss)
     if found.effect is Effect.FAILS:
-        summary = f"{found.summary}; {_WAY_OUT}"
+        summary = f"{found.summary}; {way_out}"
         return replace(plan, safety=Safety.FUTILE, summary=summary, expected_error=found.expected_error)
     if found.effect is Effect.LOSES:
         return replace(plan, safety=Safety.UNSAFE, summary=found.summary)

@@ -80,7 +80,8 @@ class RunDesk:
     def ask(
         self, reason: str, *, budget: timedelta, estimate: timedelta | None = None, is_once: bool = False
     ) -> Record:
-        """Ask for a run whatever waits. ControlLogError where the stream stands still, or another run is under way."""
+        """Ask for a run whatever waits. ControlLogError where the stream stands still, another run is on, or none can be."""
+        self._refuse_where_none_can_be()
         until = self._clock.now() + min(budget, LONGEST_BUDGET)
         return self._desk.requests.begin_run(
             self.spec.bounded_run, reason, until=until, estimated=estimate, is_once=is_once
@@ -96,6 +97,7 @@ class RunDesk:
         Raises ControlLogError where its driver could only fail, lose or repeat data: a live query must not be stopped for that.
         StreamOpsError where the facts can't be had.
         """
+        self._refuse_where_none_can_be()
         sight = self._desk.sight()
         self._refuse_a_lost_start(sight)
         backlogs = read_backlogs(self.spec, sight.checkpoints, lambda _: self._storage)
@@ -115,8 +117,9 @@ class RunDesk:
     def plan_once(self, *, reason: str, budget: timedelta | None = None) -> PlannedRun:
         """What it takes to finish the batch in flight, and no more, by the trigger `once`; a parked stream is released for it.
 
-        The way out where availableNow can't get past that batch (SPARK-53560).
+        The way out where availableNow can't get past that batch (SPARK-53560). ControlLogError where no run can be.
         """
+        self._refuse_where_none_can_be()
         sight = self._desk.sight()
         facts, state = sight.checkpoint, sight.look.observation.state
         news = news_of(sight.checkpoints, sight.coverages)
@@ -219,6 +222,12 @@ class RunDesk:
             f"after {in_seconds(budget)} it is stopped between two batches, and the next run goes on",
             *(("then the live query is started again",) if self.spec.mode is Mode.LIVE else ()),
         )
+
+    def _refuse_where_none_can_be(self) -> None:
+        if reason := self.spec.why_no_bounded_run:
+            raise ControlLogError(
+                f"stream {self.spec.name}: a run is refused: {reason}. The live query reads what waits, at its own pace"
+            )
 
     def _refuse_a_lost_start(self, sight: Sight) -> None:
         plan, state = sight.start_plan, sight.look.observation.state
