@@ -43,8 +43,8 @@ bench: setup ## measure checks, a fleet, a look, a broker scan and a catch-up ag
 record-checkpoints: setup ## record real checkpoints anew, all or some VERSIONS="4.1.4 4.2.0" (RECORD_ARGS="--only kafka")
 	PYTHONPATH=plugins:tests $(PYTHON) -m recorder $(VERSIONS) $(RECORD_ARGS)
 
-demo: setup ## show a stream killed and brought back, with real Spark, Kafka and Airflow (DEMO_EXIT=1 ends by itself)
-	$(PYTHON) -m streamops.sandbox.demo
+demo: setup ## show a stream killed and brought back (DEMO_EXIT=1 ends by itself), or JOBS=J3,J6|all of the catalogue at once
+	$(PYTHON) -m streamops.sandbox.$(if $(JOBS),catalogue --jobs "$(JOBS)" $(if $(RECORDS),--records $(RECORDS)),demo)
 
 # RESET=1 forgets the figures of earlier runs; without it they are added up. CHAOS_ARGS="--airflow --seed 7" goes on to the program.
 CHAOS = $(PYTHON) -m streamops.sandbox.chaos $(if $(RESET),--reset)

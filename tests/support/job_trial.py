@@ -1,11 +1,9 @@
 """A job on trial: its declared stream under a real `streamops supervise`, on a real broker, struck in the middle of a batch.
 
-The input comes in waves. A wave is sent only when the one before is settled: every query of the driver has committed all
-that was sent, and no batch is due that would move a watermark. So what comes out does not depend on where batches end.
+The mechanics are those of the catalogue (`streamops.sandbox.catalogue.trial`); here is what a test has around them.
 """
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -13,29 +11,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from streamops.checkpoint import CheckpointFacts, read_checkpoint
-from streamops.checkpoint.layout import COMMITS, OFFSETS, batch_id
-from streamops.checkpoint.source_offsets import KafkaOffset
-from streamops.clock import SystemClock
-from streamops.control.layout import companion_checkpoint
-from streamops.errors import StorageError
-from streamops.sandbox.drivers import LiveDriver, kill_drivers_below, live_drivers
-from streamops.sandbox.inputs import InputRecord, waves
+from streamops.sandbox.catalogue.case import Case, Place
+from streamops.sandbox.catalogue.comparing import Difference, Row, table_rows
+from streamops.sandbox.catalogue.playing import InTheseWaves, Player, play
+from streamops.sandbox.catalogue.topics import make_anew
+from streamops.sandbox.catalogue.trial import LIMIT_SECONDS, Trial
+from streamops.sandbox.drivers import kill_drivers_below
+from streamops.sandbox.inputs import InputRecord
 from streamops.sandbox.inputs.sending import send
 from streamops.sandbox.sandbox import QUICK_START
-from streamops.sandbox.timeline import Timeline
 from streamops.settings import load_settings
 from streamops.spec import StreamSpec
-from streamops.storage.local import LocalStorage
-from streamops.supervisor.requests import Requests, this_author
 from support.cluster import Cluster
-from support.job_account import Account, Difference, Row, table_rows
-from support.topics import ends, exists
-from support.waiting import eventually
+from support.job_account import Account
 
 PROJECT = Path(__file__).parents[2]
 CATALOGUE = PROJECT / "config" / "catalogue.yaml"
-LIMIT_SECONDS = 240.0
 PARTITIONS = 2
 PROMPT = "200ms"
 """Time between two looks of the supervisor, and between two batches: a trial need not wait for either."""
@@ -66,20 +57,17 @@ class JobTrial:
         }
         self.spec: StreamSpec = load_settings(CATALOGUE, self._environment).stream(stream)
         self.cluster = cluster
+        self._root = root
         self._log = root / "supervise.log"
-        self._storage = LocalStorage()
-        self._timeline = Timeline(self.spec.checkpoint, self.spec.restart)
+        self._trial = Trial(self.spec, bootstrap=cluster.bootstrap, told=self._told)
         self._supervisor: subprocess.Popen[bytes] | None = None
         self._began = time.monotonic()
         self._records = 0
-        self._kills = 0
 
     def begin(self, *topics: str) -> None:
         """Empty topics, those of the source and further ones, and a supervisor; it starts the stream by itself."""
-        for topic in (*self._sources, *topics):
-            if exists(self.cluster.bootstrap, topic):
-                self.cluster.delete(topic)
-            self.cluster.create(topic, partitions=PARTITIONS)
+        for topic in (*self._trial.sources, *topics):
+            make_anew(self.cluster.bootstrap, topic, partitions=PARTITIONS)
         command = [sys.executable, "-m", "streamops.cli.main", "supervise", self.spec.name, "--interval", PROMPT]
         with self._log.open("ab") as log:
             self._supervisor = subprocess.Popen(
@@ -97,66 +85,50 @@ class JobTrial:
 
         With `written`, which counts what the sink has got, a blow falls once it has got something of the batch.
         """
-        for number, wave in enumerate(waves(records)):
-            before, count = self._timeline.committed(), written() if written else 0
-            self.send(wave)
-            if number in kill_in:
-                self.kill_in_batch(after=before, once=_is_more(written, than=count))
-            self.settle()
+        self._play(Player(trial=self._trial, written=written), records, kill_in)
+
+    def prove(self, case: Case, *, seed: int, count: int, kill_in: Collection[int]) -> Account:
+        """The whole trial as the catalogue has it: play the input of the case, stop, compare."""
+        sent = case.sent(seed=seed, count=count)
+        place = Place(spec=self.spec, bootstrap=self.cluster.bootstrap)
+        with case.watched(place) as written:
+            player = Player(trial=self._trial, written=written, shows_batches=case.shows_batches)
+            self._play(player, [record for records in sent.values() for record in records], kill_in)
+        self.stop()
+        came = case.came(place)
+        return self.account(
+            found=came.rows, expected=case.expected(sent), dead_letters=case.malformed(sent), repeated=came.repeated
+        )
 
     def send(self, records: Iterable[InputRecord]) -> None:
         """Put these into their topics."""
         self._records += send(records, bootstrap=self.cluster.bootstrap)
 
     def settle(self) -> None:
-        """Return when all that was sent is committed and nothing is due; AssertionError past the limit."""
-        sent = ends(self.cluster.bootstrap, *self._sources)
-        self._wait(lambda: self._is_settled(sent), f"the stream to settle at {sent}")
+        """Return when all that was sent is committed and nothing is due; SandboxError past the limit."""
+        self._trial.settle()
 
-    def kill_in_batch(self, *, after: int | None = None, once: Callable[[], bool] = lambda: True) -> int:
-        """SIGKILL for the driver's processes while a batch is planned, not committed, and `once` holds; the batch.
+    def kill_in_batch(self) -> int:
+        """SIGKILL for the driver's processes while a batch is planned and not committed; the batch.
 
-        `after` is the batch that was the newest committed one before the records were sent, else the one that is it now.
         Returns when the supervisor has submitted the next driver.
         """
-        committed = self._timeline.committed() if after is None else after
-        driver = self._strike(
-            lambda: self._is_in_batch(committed) and once(), f"a batch after {committed} to strike in"
-        )
-        batch = self._newest(OFFSETS)
-        assert batch > self._newest(COMMITS), f"batch {batch} was committed before the blow fell"
-        self._await_restart(driver)
-        return batch
+        return self._trial.kill_in_batch()
 
     def kill(self, *, once: Callable[[], bool]) -> None:
         """SIGKILL for the driver's processes as soon as `once` holds: of a query whose batches show in no log while they run.
 
         Returns when the supervisor has submitted the next driver.
         """
-        self._await_restart(self._strike(once, "the moment to strike"))
+        self._trial.kill(once=once)
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
-        """Return when it holds; AssertionError past the limit."""
-        self._wait(condition, what)
+        """Return when it holds; SandboxError past the limit."""
+        self._trial.until(condition, what)
 
     def committed(self) -> int:
         """The newest committed batch; -1 before the first."""
-        return self._timeline.committed()
-
-    def _strike(self, once: Callable[[], bool], what: str) -> LiveDriver:
-        self._wait(lambda: bool(live_drivers(self._timeline.control)), "a driver to strike")
-        (driver,) = live_drivers(self._timeline.control)
-        self._wait(once, what)
-        os.killpg(driver.leader, signal.SIGKILL)
-        return driver
-
-    def _await_restart(self, driver: LiveDriver) -> None:
-        self._wait(lambda: self._timeline.newest_submitted() > driver.epoch, "the supervisor's restart")
-        self._kills += 1
-
-    @property
-    def _sources(self) -> tuple[str, ...]:
-        return self.spec.kafka.topics if self.spec.reads_kafka else ()
+        return self._trial.committed()
 
     def ask(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """What `streamops` answers in the trial's environment."""
@@ -168,15 +140,14 @@ class JobTrial:
     def stop(self) -> None:
         """Stop the stream as a person does, then the supervision.
 
-        Before, `streamops check`, `lag` and `plan` must find nothing: all is read, and a start would be safe.
+        Before, `streamops check`, `lag` and `plan` must find nothing: all is read, and a start would be safe. `lag` knows
+        topics alone.
         """
-        for question in ("check", "lag", "plan"):
+        for question in ("check", "lag", "plan") if self._trial.sources else ("check", "plan"):
             answer = self.ask(question, self.spec.name)
             assert answer.returncode == 0, f"{question}: {answer.stdout}{answer.stderr}"
-        Requests(self.spec, storage=self._storage, clock=SystemClock(), author=this_author("test:job-trial")).stop(
-            "the trial is over"
-        )
-        self._wait(lambda: not live_drivers(self._timeline.control), "the stream's stop")
+        self._trial.ask_to_stop("the trial is over", actor="test:job-trial")
+        self._trial.wait_for_stop()
         self._end_supervision()
 
     def account(
@@ -192,15 +163,18 @@ class JobTrial:
         Also written to the file that STREAMOPS_TRIALS names.
         """
         wanted = [*expected, *((record.topic, record.key, record.value) for record in dead_letters)]
+        assert wanted, "no row is expected: a trial of nothing proves nothing"
         difference = Difference.between(found=[*found, *self.dead_letters()], expected=wanted)
-        difference.tell()
+        # Which pytest shows when the test fails.
+        print(*difference.examples("rows"), sep="\n")
         account = Account(
             job=self.spec.name,
             guarantee=self.spec.sink.guarantee.value,
             records=self._records,
-            kills=self._kills,
+            kills=self._trial.kills,
             lost=difference.lost.total(),
             duplicated=difference.surplus.total() + repeated,
+            repeated=repeated,
             seconds=round(time.monotonic() - self._began, 1),
         )
         account.keep()
@@ -219,38 +193,16 @@ class JobTrial:
     def clear(self) -> None:
         """Leave no process behind, whatever has happened."""
         self._end_supervision()
-        kill_drivers_below(self._timeline.control.rpartition("/")[0])
+        kill_drivers_below(f"file://{self._root}")
+
+    def _play(self, player: Player, records: Collection[InputRecord], kill_in: Collection[int]) -> None:
+        course = InTheseWaves(waves=kill_in)
+        self._records += play([player], records, bootstrap=self.cluster.bootstrap, course=course)
 
     def _end_supervision(self) -> None:
         if self._supervisor and self._supervisor.poll() is None:
             self._supervisor.terminate()
             self._supervisor.wait(30)
-
-    def _is_in_batch(self, committed: int) -> bool:
-        planned = self._newest(OFFSETS)
-        return planned > committed and planned > self._newest(COMMITS)
-
-    def _newest(self, log: str) -> int:
-        names = self._storage.list(f"{self.spec.checkpoint}/{log}")
-        return max((batch for name in names if (batch := batch_id(name)) is not None), default=-1)
-
-    def _is_settled(self, sent: Mapping[tuple[str, int], int]) -> bool:
-        return all(_is_settled(self._look(address), sent) for address in self._checkpoints())
-
-    def _checkpoints(self) -> Iterator[str]:
-        yield self.spec.checkpoint
-        if self.spec.sink.dead_letters:
-            yield companion_checkpoint(self.spec.checkpoint, 0)
-
-    def _look(self, address: str) -> CheckpointFacts | None:
-        try:
-            return read_checkpoint(self._storage, address)
-        except StorageError:
-            return None  # it moved during the look
-
-    def _wait(self, condition: Callable[[], bool], what: str) -> None:
-        if not eventually(condition, within=LIMIT_SECONDS):
-            raise AssertionError(f"{self.spec.name}: waited {LIMIT_SECONDS:.0f} s for {what}\n{self._told()}")
 
     def _told(self) -> str:
         return self._log.read_text(errors="replace")[-4000:]
@@ -275,25 +227,3 @@ def on_trial(
         yield trial
     finally:
         trial.clear()
-
-
-def _is_more(written: Callable[[], int] | None, *, than: int) -> Callable[[], bool]:
-    return lambda: written is None or written() > than
-
-
-def _is_settled(facts: CheckpointFacts | None, sent: Mapping[tuple[str, int], int]) -> bool:
-    """All input is committed, and the watermark of the next batch is that of the last: none is due without input.
-
-    Spark runs a batch without input when the watermark has moved (MicroBatchExecution, 3.5 to 4.3).
-    """
-    if facts is None or facts.has_pending_batch or facts.newest is None or facts.commit is None:
-        return False
-    read = {
-        (position.topic, position.partition): position.next_offset
-        for offset in facts.newest.offsets
-        if isinstance(offset, KafkaOffset)
-        for position in offset.positions
-    }
-    has_moved = facts.commit.next_watermark_ms != facts.newest.header.watermark_ms
-    # Continuous mode leaves the header blank and has no watermark.
-    return read == dict(sent) and (facts.newest.header.is_empty or not has_moved)
