@@ -16,9 +16,9 @@ setup: ## put Python packages, jars and tools in place (minutes once, then under
 	@config/setup.sh
 
 test: setup ## run the tests in one pytest run, the fast ones first (PYTEST_ARGS="-k name" narrows it)
-	$(PYTHON) -m pytest -m "not catalogue" $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
+	$(PYTHON) -m pytest -m "not catalogue and not thorough" --durations=20 $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
 
-test-all: setup ## the same with the trials of all jobs of the catalogue; their accounts in .sandbox/jobs.jsonl
+test-all: setup ## the same with what takes minutes and the trials of all jobs; their accounts in .sandbox/jobs.jsonl
 	@mkdir -p .sandbox && rm -f .sandbox/jobs.jsonl
 	STREAMOPS_TRIALS=.sandbox/jobs.jsonl $(PYTHON) -m pytest $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
 

@@ -17,7 +17,7 @@ import pytest
 
 from support.processes import processes_of
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.timeout(900)]
 
 
 def test_runs_and_live_query_take_turns_and_lose_and_repeat_nothing(

@@ -29,7 +29,7 @@ from support.cluster import Cluster
 from support.provoke.broker import Broker
 from support.specs import a_stream
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.thorough]
 
 PAUSE = 0.5
 """Seconds between two looks."""

@@ -15,7 +15,7 @@ from streamops.kafka.confluent import ConfluentBroker
 from streamops.storage.local import LocalStorage
 from support.kafka_starts import start
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow, pytest.mark.thorough]
 
 
 @dataclass(frozen=True)

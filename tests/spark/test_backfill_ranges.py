@@ -26,7 +26,7 @@ from support.cluster import Cluster
 from support.provoke.broker import Broker
 from support.waiting import eventually
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow, pytest.mark.thorough]
 
 COUNT = int(os.environ.get("BACKFILLS", "1"))
 KILLS = int(os.environ.get("KILLS", "1"))
