@@ -1,6 +1,7 @@
 """The sending port over confluent-kafka: an idempotent producer, and a consumer that commits nothing."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,10 @@ class ConfluentSender:
         )
 
     def _sent(self, records: Sequence[OutgoingRecord]) -> tuple[Delivery, ...]:
+        from confluent_kafka import KafkaException
+
         found: list[Delivery | None] = [None] * len(records)
+        untold = Delivery(trouble="the client gave no answer")
         until = self._clock.monotonic() + ANSWER_LIMIT
         try:
             for number, record in enumerate(records):
@@ -75,13 +79,17 @@ class ConfluentSender:
             # Not flush: it may come back with records in its queue after the topic has refused one (librdkafka 2.16).
             while None in found and self._clock.monotonic() < until:
                 self._producer.poll(_TICK_SECONDS)
+        except KafkaException as error:
+            # A producer that may not write at all is of no use any more, and says so wherever it is asked.
+            untold = Delivery(trouble=self._told(error.args[0]))
         finally:
+            answers = tuple(delivery or untold for delivery in found)
             if None in found:
                 # What is left must not be sent after the answer was given, nor when whoever asked was interrupted.
-                self._producer.purge()
-                self._producer.poll(_POLL_SECONDS)
-        untold = Delivery(trouble="the client gave no answer")
-        return tuple(delivery or untold for delivery in found)
+                with suppress(KafkaException):
+                    self._producer.purge()
+                    self._producer.poll(_POLL_SECONDS)
+        return answers
 
     def marked(self, ranges: Ranges, *, name: str, value: bytes) -> Marked:
         """See Sender."""
@@ -126,7 +134,7 @@ class ConfluentSender:
                 waiting.pop(place, None)
             elif error and message.topic() is None:
                 # Of a connection, which the client makes anew, or of the group's coordinator, which nobody needs.
-                trouble = error
+                trouble = trouble if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED else error
             elif error:
                 raise KafkaException(error)
             elif place in waiting:
