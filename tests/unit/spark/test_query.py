@@ -8,8 +8,9 @@ import pytest
 
 from streamops.control.drivers import DriverPhase
 from streamops.spark import query
-from streamops.spark.query import RunningQueries
+from streamops.spark.query import RunningQueries, planned_queries
 from streamops.spark.report import UNKNOWN_EXECUTORS, DriverReport
+from support.assignments import an_assignment
 from support.clock import FakeClock
 from support.specs import seconds
 
@@ -39,6 +40,7 @@ class FakeQuery:
     """A StreamingQuery whose batches are the test's doing."""
 
     id: str = "q-1"
+    runId: str = "r-1"  # noqa: N815
     name: str = "orders"
     events: list[Progress] = field(default_factory=list)
     failure: Exception | None = None
@@ -426,3 +428,55 @@ def test_a_stop_ends_with_its_batch_though_the_progress_cannot_be_read(report, f
     running(report, query).run(is_stop_wanted=always)
 
     assert not query.isActive
+
+
+# Triggers
+
+
+class FakeWriter:
+    """A DataStreamWriter that keeps what it was told."""
+
+    def __init__(self, output_mode: str = "append") -> None:
+        self.output_mode = output_mode
+        self.triggers: list[dict[str, object]] = []
+        self.query = FakeQuery()
+
+    def queryName(self, name: str) -> "FakeWriter":  # noqa: N802
+        return self
+
+    def option(self, name: str, value: str) -> "FakeWriter":
+        return self
+
+    def outputMode(self, mode: str) -> "FakeWriter":  # noqa: N802
+        self.output_mode = mode
+        return self
+
+    def trigger(self, **given: object) -> "FakeWriter":
+        self.triggers.append(given)
+        return self
+
+    def start(self) -> FakeQuery:
+        return self.query
+
+
+@pytest.mark.parametrize(
+    ("kind", "own", "mode", "companion"),
+    [
+        pytest.param("processing_time", {"processingTime": "5 seconds"}, "append", {"processingTime": "5 seconds"}),
+        pytest.param("available_now", {"availableNow": True}, "append", {"availableNow": True}),
+        pytest.param("continuous", {"continuous": "5 seconds"}, "append", {"processingTime": "10 seconds"}),
+        pytest.param("real_time", {"realTime": "5 seconds"}, "update", {"processingTime": "10 seconds"}),
+    ],
+)
+def test_the_trigger_is_of_all_queries_unless_only_the_stream_s_own_can_run_under_it(
+    report, monkeypatch, kind, own, mode, companion
+):
+    """A job need not know: real time takes no other mode than update, and a dead-letter table no other trigger than batches."""
+    monkeypatch.setattr(query, "_executors_of_session", lambda: lambda: 1)
+    writers = FakeWriter(), FakeWriter()
+    assignment = an_assignment(trigger_kind=kind, trigger_interval=seconds(5))
+
+    RunningQueries.start(planned_queries(writers[0], (writers[1],), assignment), assignment, report)
+
+    assert [writer.triggers for writer in writers] == [[own], [companion]]
+    assert [writer.output_mode for writer in writers] == [mode, "append"]
