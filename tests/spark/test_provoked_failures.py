@@ -15,6 +15,7 @@ PROVOKED = {
     "state": ("state-hidden-in-foreach-batch", "state-value-changed"),
     "code": ("code-batch-missing-module",),
     "sinks": ("sink-refused", "sink-dev-full"),
+    "server_sinks": ("server-sink-postgres-lock-timeout", "server-sink-rest-500"),
     "storage": ("sink-storage-refused",),
 }
 

@@ -73,7 +73,7 @@ def plan_restart(
     silence, then the healthy shapes.
     """
     if tracks_progress_async:
-        facts = replace(facts, has_previous_offset=True)
+        facts, known = replace(facts, has_previous_offset=True), None
     if is_continuous:
         facts = facts.as_continuous()
     return _judged(predict_start(facts, engine), facts, known)
@@ -90,8 +90,11 @@ def plan_in_depth(
     """As `plan_restart`, from everything that can be read: the sources' logs, the input, the state.
 
     With async progress tracking a hole below the newest entry is no obstacle, with the trigger continuous a blank header is
-    none; None where nobody has said.
+    none; None where nobody has said. With the former drivers tell of batches that no log has when they die: what is `known` of
+    them then proves no loss of entries.
     """
+    if tracks_progress_async:
+        known = None
     if is_continuous:
         snapshot = replace(snapshot, facts=snapshot.facts.as_continuous())
     facts = snapshot.facts

@@ -22,6 +22,7 @@ IN_SESSION = (
     "delta",
     "delta_source",
     "sinks",
+    "server_sinks",
     "storage",
     "kafka",
     "secured",

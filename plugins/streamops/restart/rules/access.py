@@ -66,6 +66,12 @@ CREDENTIALS = (
         source="HTTP: S3, GCS, Azure, WebHDFS, urllib, requests; recorded case sink-http-403",
     ),
     Rule(
+        id="secret-file",
+        failure_class=FailureClass.CREDENTIALS,
+        words=("SettingsError: sink.jdbc.password_file:", "SettingsError: sink.rest.token_file:"),
+        source="streamops.spark.sinks.secret_file; recorded case server-sink-postgres-password-file",
+    ),
+    Rule(
         id="permission",
         failure_class=FailureClass.CREDENTIALS,
         words=(

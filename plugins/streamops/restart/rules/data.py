@@ -115,7 +115,8 @@ SCHEMA = (
         id="database-columns",
         failure_class=FailureClass.SCHEMA_CHANGE,
         words=("errors.UndefinedColumn", "has no column named", "Unknown column"),
-        source="PostgreSQL, SQLite, MySQL",
+        pattern=re.compile(r"PSQLException: ERROR: column \S{1,200} (?:of relation \S{1,200} )?does not exist"),
+        source="PostgreSQL, SQLite, MySQL; recorded case server-sink-postgres-column",
     ),
 )
 

@@ -106,6 +106,15 @@ SINK = (
         words=(
             "OperationalError",
             "PSQLException: Connection",
+            "PSQLException: FATAL: terminating connection",
+            "PSQLException: FATAL: the database system is",
+            "PSQLException: FATAL: sorry, too many clients already",
+            "PSQLException: FATAL: remaining connection slots",
+            "PSQLException: An I/O error occurred",
+            "PSQLException: This connection has been closed",
+            "PSQLException: ERROR: deadlock detected",
+            "PSQLException: ERROR: canceling statement due to",
+            "PSQLException: ERROR: cannot execute INSERT in a read-only transaction",
             "Communications link failure",
             "CommunicationsException",
             "database is locked",
@@ -119,7 +128,13 @@ SINK = (
             "EsHadoopNoNodesLeftException",
         ),
         source="DB-API: psycopg, sqlite3, PyMySQL; JDBC of PostgreSQL and MySQL; PyMongo; redis-py;"
-        " SQL Server, Oracle, Cassandra, Elasticsearch",
+        " SQL Server, Oracle, Cassandra, Elasticsearch; recorded case server-sink-postgres-deadlock",
+    ),
+    Rule(
+        id="endpoint-away",
+        failure_class=FailureClass.SINK_UNAVAILABLE,
+        pattern=re.compile(r"EndpointError: \S{1,2000} took no row in \d+ attempts"),
+        source="streamops.spark.sinks.rest, whatever the last answer was; recorded case server-sink-rest-503",
     ),
     Rule(
         id="http-sink-away",
