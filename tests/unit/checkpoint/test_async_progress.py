@@ -3,12 +3,15 @@
 Seen on real Spark, see the recordings `async-*` and `kafka-async-killed`.
 """
 
+import pytest
+
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.restart import Safety
+from streamops.control.records import Position
+from streamops.restart import Safety, plan_restart
 from streamops.restart.plan import plan_in_depth
 from streamops.restart.predict import SourceRange
 from streamops.storage import join
-from support.base_checkpoint import ADDRESS, INPUT, files, stored
+from support.base_checkpoint import ADDRESS, BASE_ID, INPUT, files, stored
 
 IN_FLIGHT = files(offsets_1=None, offsets_3=None, commits_1=None, commits_3=None, commits_4=None)
 """Offsets 0, 2 and 4, commits 0 and 2."""
@@ -64,3 +67,15 @@ def test_a_hole_below_the_newest_entry_alone_is_no_sign_of_async_tracking():
 
     assert (snapshot.facts.previous_batch, snapshot.facts.previous) == (3, None)
     assert snapshot.lost_inputs == (f"{INPUT}/4.json",)
+
+
+@pytest.mark.parametrize("is_on", [True, False], ids=["async", "not async"])
+def test_batches_that_ran_and_are_in_no_log_are_no_lost_entries_with_async_tracking_alone(is_on):
+    """The control log knows them from the driver's beats; the trial of J16 was parked for it as restored from an older copy."""
+    known = Position(query_id=BASE_ID, offset=7, commit=7)
+    snapshot = inspect_checkpoint(stored(files()), ADDRESS)
+
+    plan = plan_in_depth(snapshot, known=known, tracks_progress_async=is_on)
+
+    assert plan.safety is (Safety.SAFE if is_on else Safety.UNSAFE)
+    assert plan_restart(snapshot.facts, known=known, tracks_progress_async=is_on).safety is plan.safety
