@@ -1,9 +1,11 @@
 """J19: events from Kafka, written row by row by a class of our own: for places that Spark has no sink for.
 
-Each row once: what one partition of one batch writes is one file, put under its name when it is whole, and a batch that runs
-again finds the file and skips the partition. That needs partitions which hold the same rows each time, as a partition of
-Kafka's source does: nothing here shuffles, and neither the clock nor chance decides what a row says. With `minPartitions`, or
-after partitions were added to the topic, only a batch that was already planned splits as before.
+Each row once: what one partition of one batch writes is one file, put under its name at the end, and a batch that runs again
+puts its files in place of those that are there. It must not skip a partition whose file is there: when the driver dies, PySpark
+ends the rows of a worker as if they were complete (4.2.0, `FramedSerializer.load_stream`), so that a file may lack rows.
+That needs partitions which hold the same rows each time, as a partition of Kafka's source does: nothing here shuffles, and
+neither the clock nor chance decides what a row says. With `minPartitions`, or after partitions were added to the topic, only a
+batch that was already planned splits as before.
 
 The folder must be one that all executors share, and where a rename is atomic: a file system, not an object store.
 """
@@ -63,11 +65,8 @@ class FileOfLines:
         self._name = ""
 
     def open(self, partition: int, epoch: int) -> bool:
-        """False skips the partition: its file is there, so an earlier run of this batch has come to its end."""
+        """True: each partition is written, also one whose file is there."""
         self._name = os.path.join(self._folder, f"epoch-{epoch}-partition-{partition}.jsonl")
-        self._file = None
-        if os.path.exists(self._name):
-            return False
         os.makedirs(self._folder, exist_ok=True)
         # A name of its own: a second attempt at the same task may run beside the first.
         self._file = open(f"{self._name}.{uuid.uuid4().hex}.part", "x", encoding="utf-8")  # noqa: SIM115  # `close` closes it
