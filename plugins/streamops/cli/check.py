@@ -144,13 +144,18 @@ def check(
 
 
 def _declared(context: typer.Context, text: str) -> StreamSpec | None:
-    """The stream of that name; None where a folder is called so, or nobody has declared one."""
+    """The stream of that name; None where a folder is called so, or nobody has declared one.
+
+    SettingsError where it is declared and wrong: it must not be taken for a folder that is not there.
+    """
     if not is_stream_name(text) or os.path.exists(text):
         return None
     try:
-        return session_of(context).spec(text)
+        settings = session_of(context).settings()
     except SettingsError:
-        return None
+        return None  # no settings are needed to check a folder
+    names = {spec.name for spec in settings.streams} | {problem.stream for problem in settings.errors}
+    return settings.stream(text) if text in names else None
 
 
 def _show(checkup: Checkup, *, as_json: bool) -> None:

@@ -268,3 +268,12 @@ def test_a_name_that_no_stream_bears_is_a_place(terminal):
 
     assert answer.document["checkpoint"].endswith("/orders_of_nobody")
     assert answer.code == 4
+
+
+def test_a_declared_stream_that_is_wrong_is_not_taken_for_a_folder(terminal):
+    terminal.declare("orders", trigger={"continuous": True})
+
+    answer = terminal.run("check", "orders")
+
+    assert answer.code == 2
+    assert "streams.orders.trigger.continuous: found true, expected a duration" in answer.err
