@@ -2,7 +2,8 @@
 
 Append mode can do windows: a window comes out once, when the watermark has passed its end. Both kinds are one query, so that
 one commit of the table holds what one batch has closed; Spark keeps a state for each of them (several stateful operators in
-append mode since Spark 3.5). Different users can't be counted exactly on a stream: `approx_count_distinct` errs by 5 %.
+append mode since Spark 3.5). The price: each kind reads the topic for itself, and progress counts every record twice.
+Different users can't be counted exactly on a stream: `approx_count_distinct` errs by 5 %.
 """
 
 from pyspark.sql import Column, DataFrame, SparkSession

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
+from streamops.errors import SandboxError
 from streamops.sandbox.catalogue.comparing import Row, table_rows
 from streamops.sandbox.inputs import USUAL, InputRecord, Shares
 from streamops.spec import StreamSpec
@@ -48,6 +49,20 @@ class Place:
     spec: StreamSpec
     bootstrap: str
 
+    @property
+    def topic(self) -> str:
+        """That it writes to; SandboxError where none is declared."""
+        if (sink := self.spec.sink.kafka) is None:
+            raise SandboxError(f"{self.spec.name} is declared without a topic to write to")
+        return sink.topic
+
+    def parameter(self, name: str) -> str:
+        """One of its parameters; SandboxError where it is not declared."""
+        declared = dict(self.spec.parameters)
+        if name not in declared:
+            raise SandboxError(f"{self.spec.name} is declared without the parameter {name}")
+        return declared[name]
+
     def rows(self, *columns: str) -> list[tuple[object, ...]]:
         """Of its table."""
         return table_rows(self.spec.sink.table, *columns)
@@ -77,6 +92,8 @@ class Case:
     feeds: tuple[Feed, ...]
     came: Callable[[Place], Came]
     expected: Callable[[Sent], Iterable[Row]]
+    prepare: Callable[[Place, Sent], None] | None = None
+    """Puts in place what must be there before the stream starts, besides its topics."""
     shows_batches: bool = True
     """Whether the log of its checkpoint has a batch while it runs: not so without batches, or when they are logged later. Then
     a blow falls when the sink has got something, and `watch` must tell."""

@@ -10,11 +10,13 @@ from streamops.sandbox.inputs import (
     impressions,
     purchases,
     sensor_readings,
+    transactions,
     words,
 )
 
 WORDS = Feed(input=words)
 CUSTOMERS = Feed(input=customers)
+TRANSACTIONS = Feed(input=transactions)
 EVENTS = Feed(input=events)
 SENSOR_READINGS = Feed(input=sensor_readings)
 CATEGORY_ORDERS = Feed(input=category_orders)

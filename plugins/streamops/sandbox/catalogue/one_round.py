@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
-from streamops.sandbox.catalogue.case import Case, Place
+from streamops.sandbox.catalogue.case import Case, Place, Sent
 from streamops.sandbox.catalogue.outcome import Outcome, Run, judge
 from streamops.sandbox.catalogue.playing import Player, play
 from streamops.sandbox.catalogue.topics import make_anew
@@ -49,7 +49,7 @@ class Round:
     def run(self) -> tuple[Outcome, ...]:
         """The outcome of each job. Nothing of them runs afterwards, whatever has happened."""
         try:
-            self._make_topics()
+            self._prepare()
             begin = time.monotonic()
             self._start_supervisor()
             self._play()
@@ -60,10 +60,13 @@ class Round:
             self._sandbox.daemons.stop(SUPERVISOR_DAEMON, grace=SUPERVISOR_STOP_GRACE)
             kill_drivers_below(f"file://{self._sandbox.layout.data}")
 
-    def _make_topics(self) -> None:
+    def _prepare(self) -> None:
         sinks = [spec.sink.kafka.topic for spec in self._cases.values() if spec.sink.kafka]
         for topic in (*self._records, *sinks):
             make_anew(self._bootstrap, topic, partitions=PARTITIONS)
+        for case in self._cases:
+            if case.prepare:
+                case.prepare(self._place(case), self._sent(case))
 
     def _start_supervisor(self) -> None:
         names = [case.stream for case in self._cases]
@@ -85,6 +88,9 @@ class Round:
     def _place(self, case: Case) -> Place:
         return Place(spec=self._cases[case], bootstrap=self._bootstrap)
 
+    def _sent(self, case: Case) -> Sent:
+        return {feed.topic: self._records[feed.topic] for feed in case.feeds}
+
     def _stop(self, begin: float) -> dict[Case, float]:
         """How long each ran, in seconds."""
         for trial in self._trials.values():
@@ -99,7 +105,7 @@ class Round:
     def _outcome(self, case: Case, seconds: float) -> Outcome:
         spec = self._cases[case]
         place = self._place(case)
-        sent = {feed.topic: self._records[feed.topic] for feed in case.feeds}
+        sent = self._sent(case)
         run = Run(
             job=case.job,
             stream=case.stream,

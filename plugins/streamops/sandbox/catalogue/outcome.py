@@ -34,7 +34,7 @@ class Outcome:
     dead_letters: int
     seconds: float
     examples: tuple[str, ...] = ()
-    """Of what is lost or wrong."""
+    """Of rows that are on one side only, repeated ones too."""
 
     @property
     def duplicated(self) -> int:

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager
 from decimal import Decimal
 from typing import Any
 
-from streamops.errors import SandboxError
 from streamops.sandbox.catalogue.case import Came, Case, Place, Sent
 from streamops.sandbox.catalogue.comparing import Row
 from streamops.sandbox.catalogue.feeds import EVENTS
@@ -19,7 +18,7 @@ from streamops.sandbox.inputs.shape import good_rows
 
 def _updates(place: Place) -> Came:
     """The last record of each key is what counts: a window as it is in the end."""
-    found = published(place.bootstrap, _topic(place))
+    found = published(place.bootstrap, place.topic)
     last = {update.key: _content(update) for update in found}
     times = Counter((update.key, update.value) for update in found)
     return Came(rows=[_window(value) for value in last.values()], repeated=sum(count - 1 for count in times.values()))
@@ -36,7 +35,7 @@ def _window(found: dict[str, Any]) -> Row:
 
 def _bought(place: Place) -> Came:
     rows = []
-    for record in published(place.bootstrap, _topic(place)):
+    for record in published(place.bootstrap, place.topic):
         found = _content(record)
         rows.append((record.key, found["event_id"], found["user"], Decimal(found["amount"])))
     return Came(rows=rows)
@@ -51,7 +50,7 @@ def _purchases(sent: Sent) -> Iterable[Row]:
 
 def _pseudonymous(place: Place) -> Came:
     rows = []
-    for record in published(place.bootstrap, _topic(place)):
+    for record in published(place.bootstrap, place.topic):
         found = _content(record)
         rows.append((record.key, found["event_id"], found["type"], found["user"], Decimal(found["amount"])))
     return Came(rows=rows)
@@ -72,15 +71,9 @@ def _content(record: Published) -> dict[str, Any]:
     return content
 
 
-def _topic(place: Place) -> str:
-    if (sink := place.spec.sink.kafka) is None:
-        raise SandboxError(f"{place.spec.name} is declared without a topic to write to")
-    return sink.topic
-
-
 def _count(place: Place) -> AbstractContextManager[Callable[[], int]]:
     """Records in the topic."""
-    return counting(place.bootstrap, _topic(place))
+    return counting(place.bootstrap, place.topic)
 
 
 CASES = (

@@ -12,7 +12,7 @@ _FIGURES = ("records", "rows", "kills", "lost", "duplicated", "dead letters", "s
 
 
 def print_outcomes(outcomes: Sequence[Outcome], console: Console) -> None:
-    """A line for each job, then what is lost or wrong."""
+    """A line for each job, then what is wrong with those whose guarantee has not held."""
     table = Table(title_justify="left")
     for heading in _TEXTS:
         table.add_column(heading, no_wrap=True)
@@ -21,7 +21,7 @@ def print_outcomes(outcomes: Sequence[Outcome], console: Console) -> None:
     for found in outcomes:
         table.add_row(*_cells(found))
     console.print(table)
-    for found in outcomes:
+    for found in (outcome for outcome in outcomes if not outcome.is_good):
         for line in (*found.examples, *_unstruck(found)):
             console.print(f"{found.stream}: {line}", highlight=False, markup=False, soft_wrap=True)
 

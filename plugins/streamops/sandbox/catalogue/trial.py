@@ -144,9 +144,10 @@ class Trial:
         return _positions(ends) == dict(sent)
 
     def _checkpoints(self) -> Iterator[str]:
+        """Its own, and that of the query for dead letters, where the job has one: by foreachBatch it needs none."""
         yield self.spec.checkpoint
-        # A job that writes its dead letters with each batch has no companion.
-        if self._storage.list(companion := companion_checkpoint(self.spec.checkpoint, 0)):
+        companion = companion_checkpoint(self.spec.checkpoint, 0)
+        if self._storage.list(companion):
             yield companion
 
     def _look(self, address: str) -> CheckpointFacts | None:
