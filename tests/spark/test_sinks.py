@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from streamops.control.outputs import FilesOutput
+from streamops.control.outputs import FilesOutput, Outputs
+from streamops.spark import StreamContext
 from streamops.spark.sinks.append import append_once
 from streamops.spark.sinks.batch import cached, query_id
 from streamops.spark.sinks.files import replace_batch
 from streamops.spark.sinks.merge import merge_by_key, newest
+from support.assignments import an_assignment
 from support.replayed import ReplayedQuery
 
 pytestmark = pytest.mark.spark
@@ -83,6 +85,23 @@ def test_the_query_id_is_that_of_the_checkpoint(query: ReplayedQuery) -> None:
 def test_outside_of_a_batch_there_is_no_query(spark) -> None:
     with pytest.raises(RuntimeError, match="foreachBatch"):
         query_id(spark.range(1))
+
+
+def test_spark_s_own_file_sink_writes_a_batch_that_runs_again_once(query: ReplayedQuery) -> None:
+    to = FilesOutput(path=query.table("out"), format="json")
+    context = StreamContext(an_assignment(outputs=Outputs(files=to)))
+
+    def run() -> None:
+        rows = query.spark.readStream.schema(query.schema).json(f"file://{query.root}/in")
+        writer = context.to_files(rows).option("checkpointLocation", f"file://{query.root}/checkpoint")
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+    query.feed({"n": 1}, {"n": 2})
+    run()
+    query.forget_last_commit()
+    run()
+
+    assert sorted(row.n for row in query.spark.read.json(to.path).collect()) == [1, 2]
 
 
 def test_a_cached_batch_is_released_even_where_its_write_fails(spark) -> None:

@@ -1,21 +1,21 @@
 """Topics of a broker made anew, and what lies in them, by a client that shares no code with Spark's."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from streamops.clock import SystemClock
 from streamops.errors import SandboxError
+from streamops.sandbox.waiting import SilentNarrator, wait_until_nothing_is_missing
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer
+    from confluent_kafka import Consumer, TopicPartition
     from confluent_kafka.admin import AdminClient
 
 _SECONDS = 30
 _ANEW_LIMIT = timedelta(minutes=1)
-_PAUSE_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,33 +57,20 @@ def make_anew(bootstrap: str, topic: str, *, partitions: int) -> None:
 
 def ends(bootstrap: str, *topics: str) -> dict[tuple[str, int], int]:
     """By topic and partition the offset that the next record will get."""
-    from confluent_kafka import TopicPartition
-
-    consumer = _consumer(bootstrap)
-    try:
+    with _consumer(bootstrap) as consumer:
         return {
-            (topic, partition): consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=_SECONDS)[1]
+            (topic, place.partition): _end(consumer, place)
             for topic in topics
-            for partition in consumer.list_topics(topic, timeout=_SECONDS).topics[topic].partitions
+            for place in _partitions(consumer, topic)
         }
-    finally:
-        consumer.close()
 
 
 @contextmanager
 def counting(bootstrap: str, topic: str) -> Iterator[Callable[[], int]]:
     """Tells how many records the topic has got so far, within a millisecond or two."""
-    from confluent_kafka import TopicPartition
-
-    consumer = _consumer(bootstrap)
-    try:
-        partitions = [
-            TopicPartition(topic, number)
-            for number in consumer.list_topics(topic, timeout=_SECONDS).topics[topic].partitions
-        ]
-        yield lambda: sum(consumer.get_watermark_offsets(place, timeout=_SECONDS)[1] for place in partitions)
-    finally:
-        consumer.close()
+    with _consumer(bootstrap) as consumer:
+        places = _partitions(consumer, topic)
+        yield lambda: sum(_end(consumer, place) for place in places)
 
 
 def published(bootstrap: str, topic: str) -> tuple[Published, ...]:
@@ -95,8 +82,7 @@ def _records(bootstrap: str, topic: str) -> Iterator[Published]:
     from confluent_kafka import TopicPartition
 
     for (_, partition), end in sorted(ends(bootstrap, topic).items()):
-        consumer = _consumer(bootstrap)
-        try:
+        with _consumer(bootstrap) as consumer:
             consumer.assign([TopicPartition(topic, partition, 0)])
             offset = 0
             while offset < end:
@@ -107,8 +93,18 @@ def _records(bootstrap: str, topic: str) -> Iterator[Published]:
                     raise SandboxError(f"{topic}-{partition}: {error.str()}")
                 offset = (message.offset() or 0) + 1
                 yield Published(partition=partition, offset=offset - 1, key=message.key(), value=message.value())
-        finally:
-            consumer.close()
+
+
+def _partitions(consumer: "Consumer", topic: str) -> "list[TopicPartition]":
+    from confluent_kafka import TopicPartition
+
+    known = consumer.list_topics(topic, timeout=_SECONDS).topics[topic].partitions
+    return [TopicPartition(topic, number) for number in known]
+
+
+def _end(consumer: "Consumer", place: "TopicPartition") -> int:
+    """The offset that the next record there will get."""
+    return int(consumer.get_watermark_offsets(place, timeout=_SECONDS)[1])
 
 
 def _is_empty(bootstrap: str, topic: str, partitions: int) -> bool:
@@ -123,11 +119,13 @@ def _is_empty(bootstrap: str, topic: str, partitions: int) -> bool:
 
 
 def _wait(condition: Callable[[], bool], what: str) -> None:
-    until = time.monotonic() + _ANEW_LIMIT.total_seconds()
-    while not condition():
-        if time.monotonic() > until:
-            raise SandboxError(f"still waiting for {what} after {_ANEW_LIMIT.total_seconds():.0f} s")
-        time.sleep(_PAUSE_SECONDS)
+    wait_until_nothing_is_missing(
+        lambda: "" if condition() else what,
+        what="topics",
+        limit=_ANEW_LIMIT,
+        clock=SystemClock(),
+        narrator=SilentNarrator(),
+    )
 
 
 def _admin(bootstrap: str) -> "AdminClient":
@@ -136,10 +134,11 @@ def _admin(bootstrap: str) -> "AdminClient":
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
 
-def _consumer(bootstrap: str) -> "Consumer":
+@contextmanager
+def _consumer(bootstrap: str) -> "Iterator[Consumer]":
     from confluent_kafka import Consumer
 
-    return Consumer(
+    consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
             "group.id": "streamops-sandbox",
@@ -148,3 +147,7 @@ def _consumer(bootstrap: str) -> "Consumer":
             "log_level": 0,
         }
     )
+    try:
+        yield consumer
+    finally:
+        consumer.close()
