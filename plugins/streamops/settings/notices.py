@@ -12,7 +12,8 @@ def notices_of(spec: StreamSpec) -> Iterator[str]:
     if spec.trigger.kind is TriggerKind.ONCE:
         yield (
             "trigger: once is deprecated since Spark 3.4: it ignores rate limits, and where a batch is uncommitted it runs only"
-            " that one and ends; available_now reads all that there is, in batches"
+            " that one and ends; what waits for a watermark comes out with the next data only, and a record counts as late one"
+            " run later (tried on 4.2.0); available_now reads all that there is, in batches"
         )
     if spec.trigger.kind is TriggerKind.CONTINUOUS:
         yield (

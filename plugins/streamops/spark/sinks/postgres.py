@@ -5,7 +5,7 @@ half times. Here the executors fill a staging table, and one transaction of the 
 """
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -47,12 +47,12 @@ def upsert_once(
         raise SettingsError(f"sink.jdbc.url: {to.url} is not PostgreSQL's, and upsert_once writes its ON CONFLICT")
     if newest_by:
         rows = newest(rows, keys=keys, newest_by=newest_by)
-    query = query_id(rows)
-    with _connection(rows, to) as connection:
+    query, login = query_id(rows), _login(to)
+    with _connection(rows, to, login) as connection:
         if _newest_batch(connection, to, query) >= number:
             return False
         staging = _own_staging(connection, to, query)
-        options = {"url": to.url, "dbtable": staging, "driver": _DRIVER, **_login(to)}
+        options = {"url": to.url, "dbtable": staging, "driver": _DRIVER, **login}
         rows.write.format("jdbc").options(**options).mode("overwrite").save()
         _execute(connection, created_like(to.table, staging, keys=keys))
         is_new = _execute(connection, noted(_beside(to, BATCHES)), query, to.table, number) == 1
@@ -176,14 +176,14 @@ def _execute(connection: Any, sql: str, *values: str | int) -> int:
 
 
 @contextmanager
-def _connection(rows: "DataFrame", to: JdbcOutput) -> Iterator[Any]:
+def _connection(rows: "DataFrame", to: JdbcOutput, login: Mapping[str, str]) -> Iterator[Any]:
     """A connection of the driver's JVM that commits when it is told to, closed however that ends."""
     jvm = rows.sparkSession._jvm
     assert jvm is not None, "a batch runs in a driver, which has a JVM"
     # Jars of the job lie outside of what java.sql.DriverManager sees; Spark's registry hands their drivers on.
     jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(_DRIVER)
     properties = jvm.java.util.Properties()
-    for name, value in _login(to).items():
+    for name, value in login.items():
         properties.setProperty(name, value)
     connection = jvm.java.sql.DriverManager.getConnection(to.url, properties)
     try:
