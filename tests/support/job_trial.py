@@ -3,7 +3,6 @@
 The mechanics are those of the catalogue (`streamops.sandbox.catalogue.trial`); here is what a test has around them.
 """
 
-import os
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from streamops.sandbox.catalogue.case import Case, Place
 from streamops.sandbox.catalogue.comparing import Difference, Row, table_rows
+from streamops.sandbox.catalogue.delivery import Delivery, landing_folders
 from streamops.sandbox.catalogue.playing import InTheseWaves, Player, play
 from streamops.sandbox.catalogue.topics import make_anew
 from streamops.sandbox.catalogue.trial import LIMIT_SECONDS, Trial
@@ -20,14 +20,10 @@ from streamops.sandbox.drivers import kill_drivers_below
 from streamops.sandbox.inputs import InputRecord
 from streamops.sandbox.inputs.sending import send
 from streamops.sandbox.sandbox import QUICK_START
-from streamops.settings import load_settings
-from streamops.spec import StreamSpec
 from support.cluster import Cluster
 from support.job_account import Account
+from support.job_catalogue import PARTITIONS, PROJECT, catalogue_environment, declared_stream
 
-PROJECT = Path(__file__).parents[2]
-CATALOGUE = PROJECT / "config" / "catalogue.yaml"
-PARTITIONS = 2
 PROMPT = "200ms"
 """Time between two looks of the supervisor, and between two batches: a trial need not wait for either."""
 
@@ -45,17 +41,9 @@ class JobTrial:
         environment: Mapping[str, str],
     ) -> None:
         self._tell = tell
-        self._environment = {
-            **os.environ,
-            "KAFKA_BOOTSTRAP": cluster.bootstrap,
-            "STREAMOPS_CONFIG": str(CATALOGUE),
-            "STREAMOPS_DATA": str(root / "data"),
-            "STREAMOPS_TRIGGER": PROMPT,
-            "STREAMOPS_JAVA_OPTIONS": QUICK_START,
-            "SPARK_LOCAL_IP": "127.0.0.1",
-            **environment,
-        }
-        self.spec: StreamSpec = load_settings(CATALOGUE, self._environment).stream(stream)
+        started = {"STREAMOPS_TRIGGER": PROMPT, "STREAMOPS_JAVA_OPTIONS": QUICK_START}
+        self._environment = catalogue_environment(root, cluster.bootstrap, {**started, **environment})
+        self.spec = declared_stream(stream, self._environment)
         self.cluster = cluster
         self._root = root
         self._log = root / "supervise.log"
@@ -85,7 +73,8 @@ class JobTrial:
 
         With `written`, which counts what the sink has got, a blow falls once it has got something of the batch.
         """
-        self._play(Player(trial=self._trial, written=written), records, kill_in)
+        delivery = Delivery(bootstrap=self.cluster.bootstrap, folders={})
+        self._play(Player(trial=self._trial, written=written), records, kill_in, delivery)
 
     def prove(self, case: Case, *, seed: int, count: int, kill_in: Collection[int]) -> Account:
         """The whole trial as the catalogue has it: play the input of the case, stop, compare."""
@@ -93,11 +82,16 @@ class JobTrial:
         place = Place(spec=self.spec, bootstrap=self.cluster.bootstrap)
         with case.watched(place) as written:
             player = Player(trial=self._trial, written=written, shows_batches=case.shows_batches)
-            self._play(player, [record for records in sent.values() for record in records], kill_in)
+            delivery = Delivery(bootstrap=self.cluster.bootstrap, folders=landing_folders({case: self.spec}))
+            self._play(player, [record for records in sent.values() for record in records], kill_in, delivery)
         self.stop()
         came = case.came(place)
         return self.account(
-            found=came.rows, expected=case.expected(sent), dead_letters=case.malformed(sent), repeated=came.repeated
+            found=came.rows,
+            expected=case.expected(sent),
+            dead_letters=case.malformed(sent),
+            letters=case.letters(place),
+            repeated=came.repeated,
         )
 
     def send(self, records: Iterable[InputRecord]) -> None:
@@ -156,15 +150,20 @@ class JobTrial:
         found: Iterable[Row],
         expected: Iterable[Row],
         dead_letters: Collection[InputRecord] = (),
+        letters: Collection[Row] | None = None,
         repeated: int = 0,
     ) -> Account:
         """Compare what came out with what had to, row by row, dead letters too; `repeated` are those found twice otherwise.
+
+        `letters` are the dead letters that came, those of the stream's table where they are not given.
 
         Also written to the file that STREAMOPS_TRIALS names.
         """
         wanted = [*expected, *((record.topic, record.key, record.value) for record in dead_letters)]
         assert wanted, "no row is expected: a trial of nothing proves nothing"
-        difference = Difference.between(found=[*found, *self.dead_letters()], expected=wanted)
+        difference = Difference.between(
+            found=[*found, *(self.dead_letters() if letters is None else letters)], expected=wanted
+        )
         # Which pytest shows when the test fails.
         print(*difference.examples("rows"), sep="\n")
         account = Account(
@@ -195,9 +194,11 @@ class JobTrial:
         self._end_supervision()
         kill_drivers_below(f"file://{self._root}")
 
-    def _play(self, player: Player, records: Collection[InputRecord], kill_in: Collection[int]) -> None:
+    def _play(
+        self, player: Player, records: Collection[InputRecord], kill_in: Collection[int], delivery: Delivery
+    ) -> None:
         course = InTheseWaves(waves=kill_in)
-        self._records += play([player], records, bootstrap=self.cluster.bootstrap, course=course)
+        self._records += play([player], records, deliver=delivery.deliver, course=course)
 
     def _end_supervision(self) -> None:
         if self._supervisor and self._supervisor.poll() is None:

@@ -145,7 +145,7 @@ class _Driver:
         if assignment.mode is ClaimMode.BACKFILL:
             return self._defined_backfill(assignment)
         context = StreamContext(assignment)
-        writer = _load_define(assignment.job)(self._spark, context)
+        writer = load_define(assignment.job)(self._spark, context)
         queries = planned_queries(writer, context.companions, assignment)
         return lambda: RunningQueries.start(queries, assignment, self._report)
 
@@ -154,7 +154,7 @@ class _Driver:
         plan = read_plan(storage, assignment)
         refuse_unfit_plan(plan, assignment)
         context = StreamContext(assignment, plan)
-        writer = _load_define(assignment.job)(self._spark, context)
+        writer = load_define(assignment.job)(self._spark, context)
         queries = planned_queries(writer, context.companions, assignment)
         refuse_unfit_job(plan, context, queries)
         keep_source_logs_plain(self._spark, plan)
@@ -205,7 +205,8 @@ class _Driver:
         return ending
 
 
-def _load_define(job: str) -> Callable[["SparkSession", StreamContext], Any]:
+def load_define(job: str) -> Callable[["SparkSession", StreamContext], Any]:
+    """The function `define` of the file of a job; ImportError where it has none."""
     from pyspark import cloudpickle
 
     spec = importlib.util.spec_from_file_location("streamops_job", job)

@@ -232,25 +232,25 @@ def interval_that_is_none(bench: Bench) -> None:
 @FAMILY.provokes(FailureClass.CODE_ERROR)
 def job_file_missing(bench: Bench) -> None:
     """The job's file is not there."""
-    runner._load_define(str(bench.root / "no_such_job.py"))
+    runner.load_define(str(bench.root / "no_such_job.py"))
 
 
 @FAMILY.provokes(FailureClass.CODE_ERROR)
 def job_without_define(bench: Bench) -> None:
     """The job's file has no function `define`."""
-    runner._load_define(_job(bench, "no_define", "RATE = 5\n"))
+    runner.load_define(_job(bench, "no_define", "RATE = 5\n"))
 
 
 @FAMILY.provokes(FailureClass.CODE_ERROR)
 def job_that_is_no_python(bench: Bench) -> None:
     """The job's file has a syntax error."""
-    runner._load_define(_job(bench, "no_python", "def define(spark, stream)\n    return None\n"))
+    runner.load_define(_job(bench, "no_python", "def define(spark, stream)\n    return None\n"))
 
 
 @FAMILY.provokes(FailureClass.CODE_ERROR)
 def job_that_lacks_a_package(bench: Bench) -> None:
     """The job imports what is not installed."""
-    runner._load_define(_job(bench, "no_package", "import no_such_package\n"))
+    runner.load_define(_job(bench, "no_package", "import no_such_package\n"))
 
 
 def _job(bench: Bench, name: str, text: str) -> str:

@@ -11,7 +11,7 @@ from streamops.sandbox.inputs import USUAL, InputRecord, Shares
 from streamops.spec import StreamSpec
 
 Sent = Mapping[str, tuple[InputRecord, ...]]
-"""All records of each topic."""
+"""All records of each topic; what is no topic is a folder, and its records are files (`delivery`)."""
 
 
 class Input(Protocol):
@@ -37,9 +37,9 @@ class Feed:
         """Where the records go."""
         return self.input.TOPIC
 
-    def records(self, *, seed: int, count: int) -> tuple[InputRecord, ...]:
-        """Some of everything: late, repeated, malformed, out of order."""
-        return self.input.records(seed=seed, count=round(count * self.share), shares=USUAL)
+    def records(self, *, seed: int, count: int, shares: Shares) -> tuple[InputRecord, ...]:
+        """Its part of so many records."""
+        return self.input.records(seed=seed, count=round(count * self.share), shares=shares)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +92,8 @@ class Case:
     feeds: tuple[Feed, ...]
     came: Callable[[Place], Came]
     expected: Callable[[Sent], Iterable[Row]]
+    letters: Callable[[Place], Collection[Row]] = Place.dead_letters
+    """Topic, key and value of each dead letter, as the input has those that are expected."""
     prepare: Callable[[Place, Sent], None] | None = None
     """Puts in place what must be there before the stream starts, besides its topics."""
     shows_batches: bool = True
@@ -101,9 +103,9 @@ class Case:
     """Counts what the sink has got so far. A blow falls only when it has got something of the batch, so that the next driver
     finds it there. Without it a blow falls anywhere in the batch."""
 
-    def sent(self, *, seed: int, count: int) -> Sent:
+    def sent(self, *, seed: int, count: int, shares: Shares = USUAL) -> Sent:
         """Its input, the same for the same arguments."""
-        return {feed.topic: feed.records(seed=seed, count=count) for feed in self.feeds}
+        return {feed.topic: feed.records(seed=seed, count=count, shares=shares) for feed in self.feeds}
 
     def malformed(self, sent: Sent) -> list[InputRecord]:
         """The records that belong into the dead letters."""

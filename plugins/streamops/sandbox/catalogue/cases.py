@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamops.errors import SandboxError
-from streamops.sandbox.catalogue import fanned, joined, kept, numbered_orders, published, stateful
+from streamops.sandbox.catalogue import fanned, joined, kept, landed, numbered_orders, published, stateful
 from streamops.sandbox.catalogue.case import Case
 
 ALL = "all"
@@ -25,18 +25,21 @@ def _number(case: Case) -> int:
 
 CASES: tuple[Case, ...] = tuple(
     sorted(
-        (*numbered_orders.CASES, *kept.CASES, *fanned.CASES, *stateful.CASES, *joined.CASES, *published.CASES),
+        (
+            *numbered_orders.CASES,
+            *kept.CASES,
+            *fanned.CASES,
+            *stateful.CASES,
+            *joined.CASES,
+            *published.CASES,
+            *landed.CASES,
+        ),
         key=_number,
     )
 )
 """By their numbers."""
 
 LEFT_OUT: tuple[LeftOut, ...] = (
-    LeftOut(
-        job="J13",
-        stream="files_etl",
-        reason="it reads files, and the waves here are records; tests/jobs puts it on trial",
-    ),
     LeftOut(
         job="J18",
         stream="rate_demo",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 from streamops.sandbox.catalogue.case import Case, Place, Sent
+from streamops.sandbox.catalogue.delivery import Delivery, landing_folders
 from streamops.sandbox.catalogue.outcome import Outcome, Run, judge
 from streamops.sandbox.catalogue.playing import Player, play
 from streamops.sandbox.catalogue.topics import make_anew
@@ -34,13 +35,15 @@ class Round:
         tell: Callable[[str], None],
         narrator: Narrator,
     ) -> None:
-        """`records` are those of each topic that a job reads."""
+        """`records` are those of each topic that a job reads, and the files of each folder."""
         self._sandbox = sandbox
         self._bootstrap = sandbox.broker.bootstrap
         self._cases = cases
         self._records = records
         self._tell = tell
         self._narrator = narrator
+        self._folders = landing_folders(cases)
+        self._delivery = Delivery(bootstrap=self._bootstrap, folders=self._folders)
         self._trials = {
             case: Trial(spec, bootstrap=self._bootstrap, told=lambda: sandbox.daemons.log_tail(SUPERVISOR_DAEMON))
             for case, spec in cases.items()
@@ -62,7 +65,7 @@ class Round:
 
     def _prepare(self) -> None:
         sinks = [spec.sink.kafka.topic for spec in self._cases.values() if spec.sink.kafka]
-        for topic in (*self._records, *sinks):
+        for topic in (*(self._records.keys() - self._folders.keys()), *sinks):
             make_anew(self._bootstrap, topic, partitions=PARTITIONS)
         for case in self._cases:
             if case.prepare:
@@ -79,7 +82,7 @@ class Round:
         with ExitStack() as watches:
             players = [self._player(case, watches) for case in self._cases]
             everything = [record for records in self._records.values() for record in records]
-            play(players, everything, bootstrap=self._bootstrap, course=OneBlowEach(self._tell, self._narrator))
+            play(players, everything, deliver=self._delivery.deliver, course=OneBlowEach(self._tell, self._narrator))
 
     def _player(self, case: Case, watches: ExitStack) -> Player:
         written = watches.enter_context(case.watched(self._place(case)))
@@ -118,7 +121,7 @@ class Round:
             run,
             came=case.came(place),
             expected=case.expected(sent),
-            dead_letters=place.dead_letters(),
+            dead_letters=case.letters(place),
             expected_dead_letters=[(record.topic, record.key, record.value) for record in case.malformed(sent)],
         )
 

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from streamops.sandbox.catalogue.trial import MissedBlowError, Trial
 from streamops.sandbox.inputs import InputRecord, waves
-from streamops.sandbox.inputs.sending import send
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +50,14 @@ class Course(Protocol):
         ...
 
 
-def play(players: Sequence[Player], records: Collection[InputRecord], *, bootstrap: str, course: Course) -> int:
-    """Send wave after wave, strike where it is due, and let all streams settle after each; the records that were sent."""
+def play(
+    players: Sequence[Player],
+    records: Collection[InputRecord],
+    *,
+    deliver: Callable[[Sequence[InputRecord]], int],
+    course: Course,
+) -> int:
+    """Deliver wave after wave, strike where it is due, and let all streams settle after each; the records that were sent."""
     total, all_waves = 0, waves(records)
     with ThreadPoolExecutor(max_workers=len(players)) as strikers:
         try:
@@ -60,7 +65,7 @@ def play(players: Sequence[Player], records: Collection[InputRecord], *, bootstr
                 due = [player for player in players if course.is_due(player.trial, wave=number)]
                 # They lie in wait before the records are there: a batch may be over in a moment.
                 blows = [(player.trial, strikers.submit(player.blow())) for player in due]
-                total += send(wave, bootstrap=bootstrap)
+                total += deliver(wave)
                 course.sent(len(wave), wave=number, waves=len(all_waves))
                 for trial, blow in blows:
                     _await(blow, trial, course)

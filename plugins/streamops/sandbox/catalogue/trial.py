@@ -9,20 +9,17 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 
-from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.checkpoint.layout import COMMITS, OFFSETS, batch_id
-from streamops.checkpoint.source_offsets import KafkaOffset, SourceOffset, parse_source_offset
 from streamops.clock import SystemClock
-from streamops.control.layout import companion_checkpoint
-from streamops.errors import SandboxError, StorageError
+from streamops.errors import SandboxError
+from streamops.sandbox.catalogue.settling import has_settled
 from streamops.sandbox.catalogue.topics import ends
 from streamops.sandbox.drivers import LiveDriver, live_drivers
 from streamops.sandbox.timeline import Timeline
 from streamops.spec import StreamSpec
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.lags.last_progress import last_progress
 from streamops.supervisor.requests import Requests, this_author
 
 LIMIT_SECONDS = 240.0
@@ -59,7 +56,7 @@ class Trial:
     def settle(self) -> None:
         """Return when all that lies in its topics is committed and nothing is due; SandboxError past the limit."""
         sent = ends(self._bootstrap, *self.sources)
-        self.until(lambda: self._has_settled(sent), f"the stream to settle at {sent}")
+        self.until(lambda: has_settled(self._storage, self.spec, sent), f"the stream to settle at {sent}")
 
     def committed(self) -> int:
         """The newest committed batch; -1 before the first."""
@@ -130,51 +127,3 @@ class Trial:
     def _newest(self, log: str) -> int:
         names = self._storage.list(f"{self.spec.checkpoint}/{log}")
         return max((batch for name in names if (batch := batch_id(name)) is not None), default=-1)
-
-    def _has_settled(self, sent: Mapping[tuple[str, int], int]) -> bool:
-        if self.spec.tracks_progress_async:
-            return self._has_come_to(sent)
-        return all(_is_settled(self._look(address), sent) for address in self._checkpoints())
-
-    def _has_come_to(self, sent: Mapping[tuple[str, int], int]) -> bool:
-        """By the progress that its drivers tell: the last batch may not be in the log before another one comes."""
-        progress = last_progress(self._storage, self._timeline.control)
-        ran = [event for event in progress.events if event.has_run]
-        ends = [parse_source_offset(source.end_offset or "") for source in ran[-1].sources] if ran else []
-        return _positions(ends) == dict(sent)
-
-    def _checkpoints(self) -> Iterator[str]:
-        """Its own, and that of the query for dead letters, where the job has one: by foreachBatch it needs none."""
-        yield self.spec.checkpoint
-        companion = companion_checkpoint(self.spec.checkpoint, 0)
-        if self._storage.list(companion):
-            yield companion
-
-    def _look(self, address: str) -> CheckpointFacts | None:
-        try:
-            return read_checkpoint(self._storage, address)
-        except StorageError:
-            return None  # it moved during the look
-
-
-def _is_settled(facts: CheckpointFacts | None, sent: Mapping[tuple[str, int], int]) -> bool:
-    """All input is committed, and the watermark of the next batch is that of the last: none is due without input.
-
-    Spark runs a batch without input when the watermark has moved (MicroBatchExecution, 3.5 to 4.3).
-    """
-    if facts is None or facts.has_pending_batch or facts.newest is None or facts.commit is None:
-        return False
-    read = _positions(facts.newest.offsets)
-    has_moved = facts.commit.next_watermark_ms != facts.newest.header.watermark_ms
-    # Continuous mode leaves the header blank and has no watermark.
-    return read == dict(sent) and (facts.newest.header.is_empty or not has_moved)
-
-
-def _positions(offsets: Iterable[SourceOffset | None]) -> dict[tuple[str, int], int]:
-    """By topic and partition, the offset up to which it was read."""
-    return {
-        (position.topic, position.partition): position.next_offset
-        for offset in offsets
-        if isinstance(offset, KafkaOffset)
-        for position in offset.positions
-    }

@@ -7,6 +7,7 @@ import pytest
 from streamops.errors import SandboxError
 from streamops.sandbox.catalogue import kept
 from streamops.sandbox.catalogue.cases import CASES, LEFT_OUT, chosen, left_out
+from streamops.sandbox.catalogue.delivery import landing_folders
 from streamops.sandbox.catalogue.one_round import topics_of
 from streamops.settings import load_settings
 from streamops.spark.sinks import postgres
@@ -23,9 +24,25 @@ def test_each_stream_of_the_catalogue_has_a_case_or_a_reason():
     assert all(other.reason for other in LEFT_OUT)
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.stream) for case in CASES])
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=case.stream) for case in CASES if STREAMS[case.stream].reads_kafka]
+)
 def test_a_case_feeds_the_topics_that_its_stream_reads(case):
     assert sorted(feed.topic for feed in case.feeds) == sorted(STREAMS[case.stream].kafka.topics)
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=case.stream) for case in CASES if not STREAMS[case.stream].reads_kafka]
+)
+def test_a_case_that_feeds_no_topic_has_a_folder_to_fill_that_no_other_case_fills(case, tmp_path):
+    settings = load_settings(CATALOGUE, {"STREAMOPS_DATA": str(tmp_path)})
+    cases = {other: settings.stream(other.stream) for other in CASES}
+
+    folders = landing_folders(cases)
+
+    (feed,) = case.feeds
+    assert [name for name, folder in folders.items() if folder == folders[feed.topic]] == [feed.topic]
+    assert folders[feed.topic].is_dir()
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.stream) for case in CASES])
