@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from streamops.control.drivers import QueryBeat, QueryStep
+from streamops.spark.query_watch import QueryWatch
+from streamops.spark.report import DriverReport
 from support.cluster import Cluster
 from support.provoke.broker import Broker
 from support.waiting import eventually
@@ -121,6 +124,27 @@ def test_a_query_by_batches_can_not_go_on_from_a_continuous_one(spark: Any, clus
     run_epochs(3)
     assert "WatermarkTracker.currentWatermark()" in failure_of(writer().trigger(availableNow=True), checkpoint)
     run_epochs(6)
+
+
+@pytest.mark.kafka
+def test_a_continuous_query_is_at_work_and_its_epochs_count_with_data_or_without(
+    spark: Any, cluster: Cluster, tmp_path: Path
+) -> None:
+    writer = to_kafka(records(spark, cluster.bootstrap), "append", cluster.bootstrap)
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(continuous="1 second").start()
+    report, watch = DriverReport(), QueryWatch(query)
+
+    def seen() -> QueryBeat:
+        report.saw([watch.look()])
+        return report.state().queries[0]
+
+    try:
+        assert eventually(lambda: seen().batches >= 3, within=120), query.status
+        assert seen().step is QueryStep.BATCH
+        commits = [int(entry.name) for entry in (tmp_path / "checkpoint" / "commits").glob("[0-9]*")]
+        assert seen().batch in commits
+    finally:
+        query.stop()
 
 
 @pytest.mark.kafka

@@ -34,11 +34,14 @@ class QueryReport:
         self._idle: deque[tuple[int, str]] = deque(maxlen=IDLE_KEPT)
         self._idle_in_a_row = 0
         self._has_missed = False
+        self._first_epoch: int | None = None
 
     def see(self, sight: QuerySight, *, now: timedelta) -> None:
         """Note where the query stands; the same as before means that it has stood there since."""
         if sight != self._sight:
             self._sight, self._step_since = sight, now
+        if sight.epoch is not None:
+            self._note_epoch(sight.epoch)
 
     def add(self, event: str, batch: int | None, *, now: timedelta) -> None:
         """Note one progress event and the batch that it tells of; None for an idle one's."""
@@ -53,6 +56,15 @@ class QueryReport:
             self._idle.append((next(self._numbers), event))
             self._idle_in_a_row += 1
         self.has_news = self.has_news or self._idle_in_a_row <= IDLE_KEPT
+
+    def _note_epoch(self, epoch: int) -> None:
+        """Of a continuous query, which tells no progress: what lies between two looks was committed in this run."""
+        if self._first_epoch is None:
+            self._first_epoch = epoch
+        done = epoch - 1
+        if done >= self._first_epoch and done > self.batch:
+            self._run += done - max(self.batch, self._first_epoch - 1)
+            self.batch = done
 
     def renew(self, *, now: timedelta) -> None:
         """Any progress event is a sign of life, whatever it says."""

@@ -3,6 +3,7 @@
 Spark's texts end here: what leaves this module is said in words of our own.
 """
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ _IN_BATCH = ("Processing new data", "No new data but cleaning up state")
 """Messages of Spark's MicroBatchExecution (3.5 to 4.2) while a batch runs. Everything else in an active trigger is planning:
 `Getting offsets from …`, `Writing offsets to log`, and at its very begin the message of the wait before. `isDataAvailable`
 does not tell: while a trigger plans, it is left over from the one before."""
+_CONTINUOUS = re.compile(r"Running$|Committing epoch (?P<epoch>\d+)")
+"""Messages of Spark's ContinuousExecution (4.2), which has no triggers: its tasks are at work from its start to its end, and an
+epoch is due at each interval, with data or without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,8 @@ class QuerySight:
     message: str = ""
     number: int = 0
     """Which of the driver's queries it is: 0 is the stream's own."""
+    epoch: int | None = None
+    """That a continuous query was committing last; the ones before it are committed."""
 
 
 class QueryWatch:
@@ -51,8 +57,14 @@ class QueryWatch:
         """Where it stands."""
         status = self.query.status
         message = str(status["message"])[:MESSAGE_LENGTH]
-        step = self._step(status, message)
-        return QuerySight(query_id=self._query_id, name=self._name, step=step, message=message, number=self.number)
+        return QuerySight(
+            query_id=self._query_id,
+            name=self._name,
+            step=self._step(status, message),
+            message=message,
+            number=self.number,
+            epoch=_epoch(message),
+        )
 
     def new_progress(self) -> list[str]:
         """Each progress event since the last call, one line of JSON each, oldest first. Raises anything for an odd one."""
@@ -83,6 +95,8 @@ class QueryWatch:
             return QueryStep.ENDED
         if message.startswith("Initializing"):
             return QueryStep.STARTING
+        if _CONTINUOUS.match(message):
+            return QueryStep.BATCH
         if not status["isTriggerActive"]:
             return QueryStep.WAITING
         return QueryStep.BATCH if message.startswith(_IN_BATCH) else QueryStep.PLANNING
@@ -106,6 +120,11 @@ class QueryWatch:
     def _remember(self, event: "StreamingQueryProgress") -> None:
         has_ended_batch = has_run(event.durationMs)
         self._newest, self._next_batch = _mark(event), int(event.batchId) + has_ended_batch
+
+
+def _epoch(message: str) -> int | None:
+    found = _CONTINUOUS.match(message)
+    return int(found["epoch"]) if found and found["epoch"] else None
 
 
 def _mark(event: "StreamingQueryProgress") -> _Mark:

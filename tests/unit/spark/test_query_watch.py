@@ -26,6 +26,8 @@ def watched(message: str, *, trigger: bool = True, active: bool = True) -> Query
         pytest.param("Writing offsets to log", True, QueryStep.PLANNING, id="writes the plan"),
         pytest.param("Processing new data", True, QueryStep.BATCH, id="a batch"),
         pytest.param("No new data but cleaning up state", True, QueryStep.BATCH, id="a batch for the state alone"),
+        pytest.param("Running", False, QueryStep.BATCH, id="a continuous query before its first epoch"),
+        pytest.param("Committing epoch 7", False, QueryStep.BATCH, id="a continuous query, which has no triggers"),
         pytest.param("Resolving sources anew", True, QueryStep.PLANNING, id="a message of a later Spark"),
     ],
 )
@@ -33,6 +35,13 @@ def test_a_step_is_told_by_trigger_and_message(message, trigger, step):
     sight = watched(message, trigger=trigger).look()
 
     assert (sight.step, sight.message) == (step, message)
+
+
+@pytest.mark.parametrize(
+    ("message", "epoch"), [("Committing epoch 7", 7), ("Running", None), ("Processing new data", None)]
+)
+def test_a_continuous_query_tells_its_epoch(message, epoch):
+    assert watched(message, trigger=False).look().epoch == epoch
 
 
 def test_a_query_that_is_not_active_has_ended_whatever_its_message_says():

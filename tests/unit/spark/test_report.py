@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -260,3 +261,26 @@ def test_queries_have_their_progress_one_after_the_other(report):
 
     assert batches(report.take_progress()) == [8, 3]
     assert report.state().batch == 8
+
+
+def committing(epoch: int) -> QuerySight:
+    return replace(sight(message=f"Committing epoch {epoch}"), epoch=epoch)
+
+
+def test_epochs_of_a_continuous_query_count_as_batches_when_the_next_one_is_due(report):
+    counts = []
+    for epoch in (41, 42, 42, 45):
+        report.saw([committing(epoch)])
+        (query,) = report.state().queries
+        counts.append((query.batch, query.batches))
+
+    assert counts == [(-1, 0), (41, 1), (41, 1), (44, 4)]
+
+
+def test_a_continuous_query_that_commits_no_epoch_stands_still(clock, report):
+    report.saw([committing(3)])
+    clock.sleep(seconds(30))
+    report.saw([committing(3)])
+
+    (query,) = report.state().queries
+    assert (query.step, query.step_seconds, query.progress_seconds) == (QueryStep.BATCH, 30.0, 30.0)

@@ -21,8 +21,9 @@ from streamops.clock import SystemClock
 from streamops.spark.watchdog import Watchdog
 
 watchdog = Watchdog(clock=SystemClock(), halt=timedelta(seconds=float(sys.argv[2])), jvm_pid=int(sys.argv[1]))
-watchdog.start()
+# Before it: a tenth of a second later nothing may be printed any more.
 print("guarded", flush=True)
+watchdog.start()
 {then}
 threading.Event().wait(60)
 """
