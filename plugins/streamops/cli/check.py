@@ -37,6 +37,9 @@ from streamops.supervisor.checks.checkup import Checkup, SourceInput, check_stre
 from streamops.supervisor.checks.checkup import check as check_checkpoint
 from streamops.supervisor.checks.kafka_look import EXPLANATIONS
 
+_OF_A_STREAM = frozenset({"checkpoint", "as_json", "explain"})
+"""What may be asked of a declared stream."""
+
 EXIT_CODES = {Verdict.OK: 0, Verdict.WARNING: 3, Verdict.UNKNOWN: 4, Verdict.CRITICAL: 4}
 
 
@@ -120,6 +123,7 @@ def check(
     if not checkpoint:
         raise SettingsError("which checkpoint? `streamops check CHECKPOINT`")
     if spec := _declared(context, checkpoint):
+        _refuse_options_of_a_folder(context, spec)
         declared = check_stream(spec, storage_for=storage_for, now=SystemClock().now())
         refuse_without_library(declared.sink)
         _show(declared, as_json=as_json)
@@ -141,6 +145,26 @@ def check(
     checkup = asked_kafka(checkup, kafka, session_of(context).wiring, is_available_now=available_now.known)
     _show(checkup, as_json=as_json)
     raise typer.Exit(EXIT_CODES[checkup.verdict])
+
+
+def _refuse_options_of_a_folder(context: typer.Context, spec: StreamSpec) -> None:
+    """What is asked of a folder the settings say of a stream: an option beside them would count for nothing."""
+    given = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name not in _OF_A_STREAM and _is_given(context, str(parameter.name))
+    ]
+    if given:
+        raise SettingsError(
+            f"{', '.join(given)}: {spec.name} is a declared stream, and its settings say that; to judge its folder by"
+            f" options: streamops check {spec.checkpoint}"
+        )
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Compared by name: the enumeration is Click's own or, with later versions of Typer, that of the copy it brings."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _declared(context: typer.Context, text: str) -> StreamSpec | None:

@@ -277,3 +277,24 @@ def test_a_declared_stream_that_is_wrong_is_not_taken_for_a_folder(terminal):
 
     assert answer.code == 2
     assert "streams.orders.trigger.continuous: found true, expected a duration" in answer.err
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--sink", "somewhere"),
+        ("--input", "somewhere"),
+        ("--conf", "spark.sql.shuffle.partitions=3"),
+        ("--spark-version", "4.0"),
+        ("--available-now", "yes"),
+    ],
+    ids=lambda option: option[0],
+)
+def test_an_option_that_the_settings_answer_is_refused_beside_a_declared_stream(terminal, option):
+    terminal.declare("orders")
+
+    answer = terminal.run("check", "orders", *option)
+
+    assert answer.code == 2
+    assert f"{option[0]}: orders is a declared stream, and its settings say that" in answer.err
+    assert f"streamops check {terminal.spec().checkpoint}" in answer.err
