@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from streamops.supervisor.bundle import driver_bundle
+
 SPARK_SUBMIT = Path(sys.executable).parent / "spark-submit"
 JARS = Path(__file__).parents[2] / ".jars" / "spark"
 
@@ -31,6 +33,12 @@ def spark():
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def workers(spark, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The Python workers have the library as those of a driver have it: from the zip that travels."""
+    spark.sparkContext.addPyFile(driver_bundle(f"file://{tmp_path_factory.mktemp('bundle')}").library)
 
 
 @pytest.fixture(scope="session")

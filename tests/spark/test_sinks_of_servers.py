@@ -17,7 +17,6 @@ from streamops.errors import SettingsError
 from streamops.sandbox.rest_script import Behaviour
 from streamops.spark.sinks.postgres import BATCHES, STAGING, created_like, noted, upsert_once, upsert_statement
 from streamops.spark.sinks.rest import EndpointError, Patience, Poster, post_rows
-from streamops.supervisor.bundle import driver_bundle
 from support.replayed import ReplayedQuery
 from support.sink_servers import Database, Endpoint, a_database, an_endpoint
 
@@ -306,12 +305,6 @@ def path(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def post(endpoint: Endpoint, path: str) -> Poster:
     return Poster(endpoint.output(path).url, endpoint.token_file.read_text(), QUICK)
-
-
-@pytest.fixture(scope="module")
-def workers(spark, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The Python workers have the library as those of a driver have it: from the zip that travels."""
-    spark.sparkContext.addPyFile(driver_bundle(f"file://{tmp_path_factory.mktemp('bundle')}").library)
 
 
 @pytest.mark.usefixtures("workers")

@@ -37,9 +37,9 @@ class Feed:
         """Where the records go."""
         return self.input.TOPIC
 
-    def records(self, *, seed: int, count: int, shares: Shares) -> tuple[InputRecord, ...]:
-        """Its part of so many records."""
-        return self.input.records(seed=seed, count=round(count * self.share), shares=shares)
+    def records(self, *, seed: int, count: int) -> tuple[InputRecord, ...]:
+        """Some of everything: late, repeated, malformed, out of order."""
+        return self.input.records(seed=seed, count=round(count * self.share), shares=USUAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +103,9 @@ class Case:
     """Counts what the sink has got so far. A blow falls only when it has got something of the batch, so that the next driver
     finds it there. Without it a blow falls anywhere in the batch."""
 
-    def sent(self, *, seed: int, count: int, shares: Shares = USUAL) -> Sent:
+    def sent(self, *, seed: int, count: int) -> Sent:
         """Its input, the same for the same arguments."""
-        return {feed.topic: feed.records(seed=seed, count=count, shares=shares) for feed in self.feeds}
+        return {feed.topic: feed.records(seed=seed, count=count) for feed in self.feeds}
 
     def malformed(self, sent: Sent) -> list[InputRecord]:
         """The records that belong into the dead letters."""

@@ -20,7 +20,7 @@ class Outcome:
     sink: str
     guarantee: SinkGuarantee
     records: int
-    """Sent to its topics."""
+    """Sent to its topics; files that were put into its folder."""
     rows: int
     """That came out, repeated ones too."""
     kills: int
