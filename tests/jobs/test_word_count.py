@@ -1,9 +1,11 @@
 """J2 on trial: the counts equal those of the whole topic, although a batch was struck twice."""
 
+import pytest
+
 from streamops.sandbox.catalogue.cases import case_of
 from support.job_account import TRIAL_MARKS
 
-pytestmark = list(TRIAL_MARKS)
+pytestmark = [*TRIAL_MARKS, pytest.mark.catalogue]
 
 
 def test_the_counts_are_those_of_the_whole_topic(trial):
