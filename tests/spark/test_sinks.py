@@ -201,6 +201,7 @@ def test_rows_with_a_column_that_the_table_lacks_are_refused_and_not_cut(version
     versions.feed(a_version("a", 1, 1))
     versions.run(merged(versions))
     versions.feed(a_version("a", 2, 2))
+    before = temporary_views(versions.spark)
 
     def more(batch, number) -> None:
         merge_by_key(batch.selectExpr("*", "1 AS extra"), versions.table(), keys=["key"], newest_by=["version"])
@@ -209,7 +210,12 @@ def test_rows_with_a_column_that_the_table_lacks_are_refused_and_not_cut(version
         versions.run(more)
 
     assert versions.rows() == [("a", 1, 1, False)]
-    assert [view.name for view in versions.spark.catalog.listTables() if view.isTemporary] == []
+    assert temporary_views(versions.spark) == before
+
+
+def temporary_views(spark) -> set[str]:
+    """Other tests of the session may have left some."""
+    return {view.name for view in spark.catalog.listTables() if view.isTemporary}
 
 
 def test_files_whose_rows_have_the_columns_of_their_folders_are_refused(spark) -> None:
