@@ -12,7 +12,7 @@ from pathlib import Path
 
 from streamops.sandbox.catalogue.case import Case, Place
 from streamops.sandbox.catalogue.comparing import Difference, Row, table_rows
-from streamops.sandbox.catalogue.delivery import Delivery, landing_folders
+from streamops.sandbox.catalogue.delivery import Delivery, made_landing_folders
 from streamops.sandbox.catalogue.playing import InTheseWaves, Player, play
 from streamops.sandbox.catalogue.topics import make_anew
 from streamops.sandbox.catalogue.trial import LIMIT_SECONDS, Trial
@@ -82,7 +82,7 @@ class JobTrial:
         place = Place(spec=self.spec, bootstrap=self.cluster.bootstrap)
         with case.watched(place) as written:
             player = Player(trial=self._trial, written=written, shows_batches=case.shows_batches)
-            delivery = Delivery(bootstrap=self.cluster.bootstrap, folders=landing_folders({case: self.spec}))
+            delivery = Delivery(bootstrap=self.cluster.bootstrap, folders=made_landing_folders({case: self.spec}))
             self._play(player, [record for records in sent.values() for record in records], kill_in, delivery)
         self.stop()
         came = case.came(place)

@@ -93,7 +93,7 @@ def check(
         str,
         typer.Argument(
             metavar="CHECKPOINT",
-            help="Folder or address of a checkpoint; or the name of a declared stream, whose settings then say the rest.",
+            help="Folder or address of a checkpoint; or the name of a declared stream, which is judged by its settings alone.",
             show_default=False,
         ),
     ] = "",
@@ -148,7 +148,7 @@ def check(
 
 
 def _refuse_options_of_a_folder(context: typer.Context, spec: StreamSpec) -> None:
-    """What is asked of a folder the settings say of a stream: an option beside them would count for nothing."""
+    """Of a stream only its settings are asked: an option beside them would count for nothing."""
     given = [
         parameter.opts[0]
         for parameter in context.command.params
@@ -156,8 +156,8 @@ def _refuse_options_of_a_folder(context: typer.Context, spec: StreamSpec) -> Non
     ]
     if given:
         raise SettingsError(
-            f"{', '.join(given)}: {spec.name} is a declared stream, and its settings say that; to judge its folder by"
-            f" options: streamops check {spec.checkpoint}"
+            f"{', '.join(given)}: {spec.name} is a declared stream, and only its settings are asked; options are for a"
+            f" folder: streamops check {spec.checkpoint} {' '.join(given)} …"
         )
 
 

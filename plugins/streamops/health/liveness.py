@@ -10,7 +10,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from streamops.control.drivers import DriverPhase, Heartbeat, QueryBeat, QueryStep
-from streamops.health.pace import RECENT, Window, in_words, window_of
+from streamops.health.pace import ENOUGH, RECENT, Window, in_words, window_of
 from streamops.health.stall_policy import StallAction, StallPolicy
 from streamops.progress import ProgressHistory
 
@@ -64,6 +64,8 @@ class Rhythm:
     stop_grace: timedelta
     takeover: timedelta
     """A beat that stood still for so long tells of the past."""
+    epoch_interval: timedelta | None = None
+    """Of a continuous query: an epoch is due at each, with data or without. None for one of batches."""
 
 
 def is_history_needed(heartbeat: Heartbeat, *, policy: StallPolicy) -> bool:
@@ -117,6 +119,7 @@ class _Sight:
     history: ProgressHistory
     has_executors: bool
     interval: timedelta
+    epoch_interval: timedelta | None
     policy: StallPolicy
 
     @classmethod
@@ -130,6 +133,7 @@ class _Sight:
             history=history.of_query(query.query_id),
             has_executors=beat.executors != 0,
             interval=rhythm.trigger_interval,
+            epoch_interval=rhythm.epoch_interval,
             policy=policy,
         )
 
@@ -145,6 +149,11 @@ class _Sight:
     def batch_window(self) -> Window:
         """The first batch of a driver catches up, or runs one again that was interrupted: nothing before it compares."""
         durations = () if self.query.batch < 0 else self.history.batch_durations(last=RECENT)
+        if self.epoch_interval is not None and not durations and self.query.batches >= ENOUGH:
+            # It tells no progress, and needs none: its pace is declared.
+            due = (self.epoch_interval,) * ENOUGH
+            window = window_of(due, policy=self.policy, trigger_interval=self.epoch_interval)
+            return replace(window, basis=f"an epoch is due every {in_words(self.epoch_interval)}")
         return window_of(durations, policy=self.policy, trigger_interval=self.interval)
 
 

@@ -23,7 +23,7 @@ class QueryReport:
 
     def __init__(self, *, now: timedelta) -> None:
         self.batch = -1
-        """The newest batch that has run."""
+        """The newest batch that has run, or epoch that is committed."""
         self._run = self._input_rows = 0
         self.has_news = False
         """Whether there is progress that nobody has taken."""

@@ -6,7 +6,7 @@ from datetime import timedelta
 from streamops.control.state import Epoch, LogState
 from streamops.health import QUICK, Liveness, LivenessKind, Rhythm, StallAction, judge_liveness
 from streamops.launch import DriverState
-from streamops.spec import StreamSpec
+from streamops.spec import StreamSpec, TriggerKind
 from streamops.supervisor.commands import to_confirm_dead
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.end_rules import record_end
@@ -250,10 +250,12 @@ def _liveness(facts: EpochFacts, spec: StreamSpec) -> Liveness | None:
     if facts.heartbeat is None:
         return None
     timings = timings_of(facts.epoch, spec.timings)
+    trigger = spec.as_run(facts.epoch.claim.mode).trigger
     rhythm = Rhythm(
-        trigger_interval=spec.as_run(facts.epoch.claim.mode).trigger.quiet,
+        trigger_interval=trigger.quiet,
         stop_grace=timings.stop,
         takeover=timings.takeover,
+        epoch_interval=trigger.interval if trigger.kind is TriggerKind.CONTINUOUS else None,
     )
     return judge_liveness(
         facts.heartbeat, facts.progress, rhythm=rhythm, policy=spec.stall, stood_still=facts.stood_still

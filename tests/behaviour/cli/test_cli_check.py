@@ -296,5 +296,5 @@ def test_an_option_that_the_settings_answer_is_refused_beside_a_declared_stream(
     answer = terminal.run("check", "orders", *option)
 
     assert answer.code == 2
-    assert f"{option[0]}: orders is a declared stream, and its settings say that" in answer.err
-    assert f"streamops check {terminal.spec().checkpoint}" in answer.err
+    assert f"{option[0]}: orders is a declared stream, and only its settings are asked" in answer.err
+    assert f"streamops check {terminal.spec().checkpoint} {option[0]} …" in answer.err

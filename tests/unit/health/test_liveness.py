@@ -296,6 +296,27 @@ def test_the_message_of_spark_is_told_where_a_source_hangs():
     assert "Getting offsets from KafkaV2[Subscribe[t]]" in judged(row).reason
 
 
+CONTINUOUS = replace(RHYTHM, epoch_interval=seconds(1))
+
+
+@pytest.mark.parametrize(
+    ("still", "epochs", "kind", "advice"),
+    [
+        pytest.param(2, 500, Kind.WORKING, NOTHING, id="an epoch a second"),
+        pytest.param(10 * MINUTE, 500, Kind.STUCK_IN_BATCH, REPORT, id="none for ten minutes: a person is told"),
+        pytest.param(30 * MINUTE, 500, Kind.STUCK_IN_BATCH, RESTART, id="none for half an hour: the next driver"),
+        pytest.param(30 * MINUTE, 3, Kind.WORKING, NOTHING, id="a start may take its time"),
+    ],
+)
+def test_a_continuous_query_is_measured_by_its_epochs_for_it_tells_no_progress(still, epochs, kind, advice):
+    beat = a_beat(a_query(IN_BATCH, still, batches=epochs))
+
+    found = judge_liveness(beat, ProgressHistory(), rhythm=CONTINUOUS, policy=POLICY)
+
+    assert (found.kind, found.advice) == (kind, advice)
+    assert ("an epoch is due every 1 s" in found.reason) == (epochs > 3)
+
+
 # Laws
 
 SEVERITY = (None, StallAction.REPORT, StallAction.RESTART)

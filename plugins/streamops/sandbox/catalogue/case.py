@@ -15,7 +15,7 @@ Sent = Mapping[str, tuple[InputRecord, ...]]
 
 
 class Input(Protocol):
-    """A module of `sandbox.inputs`."""
+    """A module of `sandbox.inputs`, or files of orders (`landed`)."""
 
     TOPIC: str
 
@@ -26,7 +26,7 @@ class Input(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """One topic, and how much goes into it."""
+    """One topic or folder, and how much goes into it."""
 
     input: Input
     share: float = 1.0
@@ -38,7 +38,7 @@ class Feed:
         return self.input.TOPIC
 
     def records(self, *, seed: int, count: int) -> tuple[InputRecord, ...]:
-        """Some of everything: late, repeated, malformed, out of order."""
+        """Some of everything that the input knows: late, repeated, malformed, out of order."""
         return self.input.records(seed=seed, count=round(count * self.share), shares=USUAL)
 
 

@@ -31,7 +31,7 @@ class Delivery:
         return len(files) + (send(rest, bootstrap=self._bootstrap) if rest else 0)
 
 
-def landing_folders(cases: Mapping[Case, StreamSpec]) -> dict[str, Path]:
+def made_landing_folders(cases: Mapping[Case, StreamSpec]) -> dict[str, Path]:
     """The folders that the streams read, which are there then; SandboxError where one is not on this machine."""
     found: dict[str, Path] = {}
     for case, spec in cases.items():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 from streamops.sandbox.catalogue.case import Case, Place, Sent
-from streamops.sandbox.catalogue.delivery import Delivery, landing_folders
+from streamops.sandbox.catalogue.delivery import Delivery, made_landing_folders
 from streamops.sandbox.catalogue.outcome import Outcome, Run, judge
 from streamops.sandbox.catalogue.playing import Player, play
 from streamops.sandbox.catalogue.topics import make_anew
@@ -42,7 +42,7 @@ class Round:
         self._records = records
         self._tell = tell
         self._narrator = narrator
-        self._folders = landing_folders(cases)
+        self._folders = made_landing_folders(cases)
         self._delivery = Delivery(bootstrap=self._bootstrap, folders=self._folders)
         self._trials = {
             case: Trial(spec, bootstrap=self._bootstrap, told=lambda: sandbox.daemons.log_tail(SUPERVISOR_DAEMON))
@@ -152,5 +152,5 @@ class OneBlowEach:
 
 
 def topics_of(cases: Sequence[Case], *, seed: int, count: int) -> dict[str, tuple[InputRecord, ...]]:
-    """The input of all of them: `count` records a topic, fewer where its feed says so."""
+    """The input of all of them: `count` records a topic or lines a folder, fewer where its feed says so."""
     return {topic: records for case in cases for topic, records in case.sent(seed=seed, count=count).items()}

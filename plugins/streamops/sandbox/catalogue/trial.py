@@ -54,9 +54,11 @@ class Trial:
         return self.spec.kafka.topics if self.spec.reads_kafka else ()
 
     def settle(self) -> None:
-        """Return when all that lies in its topics is committed and nothing is due; SandboxError past the limit."""
+        """Return when all that lies in its topics or its folder is committed and nothing is due; SandboxError past the limit."""
         sent = ends(self._bootstrap, *self.sources)
-        self.until(lambda: has_settled(self._storage, self.spec, sent), f"the stream to settle at {sent}")
+        self.until(
+            lambda: has_settled(self._storage, self.spec, sent), f"the stream to settle at {sent or self.spec.source}"
+        )
 
     def committed(self) -> int:
         """The newest committed batch; -1 before the first."""

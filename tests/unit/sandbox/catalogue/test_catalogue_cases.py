@@ -7,7 +7,7 @@ import pytest
 from streamops.errors import SandboxError
 from streamops.sandbox.catalogue import kept
 from streamops.sandbox.catalogue.cases import CASES, LEFT_OUT, chosen, left_out
-from streamops.sandbox.catalogue.delivery import landing_folders
+from streamops.sandbox.catalogue.delivery import made_landing_folders
 from streamops.sandbox.catalogue.one_round import topics_of
 from streamops.settings import load_settings
 from streamops.spark.sinks import postgres
@@ -38,7 +38,7 @@ def test_a_case_that_feeds_no_topic_has_a_folder_to_fill_that_no_other_case_fill
     settings = load_settings(CATALOGUE, {"STREAMOPS_DATA": str(tmp_path)})
     cases = {other: settings.stream(other.stream) for other in CASES}
 
-    folders = landing_folders(cases)
+    folders = made_landing_folders(cases)
 
     (feed,) = case.feeds
     assert [name for name, folder in folders.items() if folder == folders[feed.topic]] == [feed.topic]

@@ -1,10 +1,13 @@
 """Files as an input: what is sent comes back out of the folder, and what must come of it is what the lines say."""
 
+from streamops.sandbox.catalogue import landed
 from streamops.sandbox.catalogue.case import Place
 from streamops.sandbox.catalogue.cases import case_of
 from streamops.sandbox.catalogue.delivery import Delivery
 from streamops.sandbox.catalogue.landed import LINES, WAVES
 from streamops.sandbox.inputs import waves
+from streamops.settings import load_settings
+from support.job_catalogue import CATALOGUE
 
 STREAMS = ("files_etl", "files_etl_csv", "files_etl_parquet")
 NOWHERE = "127.0.0.1:1"
@@ -30,7 +33,8 @@ def test_a_few_lines_still_make_a_file_for_each_wave():
 def test_a_wave_is_put_into_the_folder_under_the_names_that_its_dead_letters_bear(tmp_path):
     case = case_of("files_etl_csv")
     (feed,) = case.feeds
-    (files,) = (sent := case.sent(seed=1, count=400)).values()
+    sent = case.sent(seed=1, count=400)
+    (files,) = sent.values()
     first, *_ = waves(files)
 
     delivered = Delivery(bootstrap=NOWHERE, folders={feed.topic: tmp_path}).deliver(first)
@@ -42,10 +46,6 @@ def test_a_wave_is_put_into_the_folder_under_the_names_that_its_dead_letters_bea
 
 
 def test_dead_letters_are_known_by_the_file_that_they_come_from(monkeypatch, tmp_path):
-    from streamops.sandbox.catalogue import landed
-    from streamops.settings import load_settings
-    from support.job_catalogue import CATALOGUE
-
     spec = load_settings(CATALOGUE, {"STREAMOPS_DATA": str(tmp_path)}).stream("files_etl")
     monkeypatch.setattr(landed, "table_rows", lambda table, column: [("file:///landing/orders/orders-0001.json",)])
 
