@@ -6,18 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from support.cluster import Cluster
+from support.cluster import Cluster, a_cluster
 from support.job_trial import JobTrial, on_trial
-from support.provoke.broker import Broker
 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    broker = Broker(tmp_path_factory.mktemp("jobs") / "broker")
-    try:
-        yield Cluster(broker.bootstrap(), broker)
-    finally:
-        broker.stop()
+    with a_cluster(tmp_path_factory.mktemp("jobs")) as cluster:
+        yield cluster
 
 
 @pytest.fixture

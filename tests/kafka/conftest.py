@@ -4,14 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.cluster import Cluster
-from support.provoke.broker import Broker
+from support.cluster import Cluster, a_cluster
 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    broker = Broker(tmp_path_factory.mktemp("kafka") / "broker")
-    try:
-        yield Cluster(broker.bootstrap(), broker)
-    finally:
-        broker.stop()
+    with a_cluster(tmp_path_factory.mktemp("kafka")) as cluster:
+        yield cluster

@@ -25,8 +25,7 @@ from streamops.storage.memory import MemoryStorage
 from streamops.supervisor.lags.lag import StreamLag
 from streamops.supervisor.lags.lag_look import LagDoors, lags_of
 from support.checkpoints import commit, metadata, offsets
-from support.cluster import Cluster
-from support.provoke.broker import Broker
+from support.cluster import Cluster, a_cluster
 from support.specs import a_stream
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.thorough]
@@ -41,11 +40,8 @@ CLOCK = SystemClock()
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     settings = "log.retention.check.interval.ms=1000\nlog.initial.task.delay.ms=1000\n"
-    broker = Broker(tmp_path_factory.mktemp("losing") / "broker", settings=settings)
-    try:
-        yield Cluster(broker.bootstrap(), broker)
-    finally:
-        broker.stop()
+    with a_cluster(tmp_path_factory.mktemp("losing"), settings=settings) as cluster:
+        yield cluster
 
 
 @contextmanager

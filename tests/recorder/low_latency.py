@@ -11,8 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from support.cluster import Cluster
-from support.provoke.broker import Broker
+from support.cluster import Cluster, a_cluster
 
 PROJECT = Path(__file__).parents[2]
 RECORDINGS = PROJECT / "tests" / "data" / "low_latency"
@@ -26,19 +25,14 @@ COMMITS = 3
 
 def main() -> int:
     """Each query until it has committed three times; then its checkpoint replaces the old recording."""
-    with tempfile.TemporaryDirectory() as folder:
-        broker = Broker(Path(folder) / "broker")
-        try:
-            cluster = Cluster(broker.bootstrap(), broker)
-            for topic in ("in", "out"):
-                cluster.create(topic, partitions=2)
-            for kind, (mode, trigger) in KINDS.items():
-                checkpoint = Path(folder) / kind
-                _run(_session(), cluster, checkpoint, mode=mode, trigger=trigger)
-                shutil.rmtree(RECORDINGS / kind, ignore_errors=True)
-                shutil.copytree(checkpoint, RECORDINGS / kind / "checkpoint")
-        finally:
-            broker.stop()
+    with tempfile.TemporaryDirectory() as folder, a_cluster(Path(folder)) as cluster:
+        for topic in ("in", "out"):
+            cluster.create(topic, partitions=2)
+        for kind, (mode, trigger) in KINDS.items():
+            checkpoint = Path(folder) / kind
+            _run(_session(), cluster, checkpoint, mode=mode, trigger=trigger)
+            shutil.rmtree(RECORDINGS / kind, ignore_errors=True)
+            shutil.copytree(checkpoint, RECORDINGS / kind / "checkpoint")
     return 0
 
 

@@ -26,8 +26,7 @@ from streamops.control.drivers import QueryStep
 from streamops.control.kafka_offsets import Offsets
 from streamops.control.records import Outcome, StartRequested, StopRequested
 from support.backfill_drivers import BackfillBench, pid_of, within
-from support.cluster import Cluster
-from support.provoke.broker import Broker
+from support.cluster import a_cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
@@ -81,11 +80,8 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    broker = Broker(tmp_path_factory.mktemp("kafka") / "broker")
-    try:
-        yield Cluster(broker.bootstrap(), broker)
-    finally:
-        broker.stop()
+    with a_cluster(tmp_path_factory.mktemp("kafka")) as cluster:
+        yield cluster
 
 
 @pytest.fixture

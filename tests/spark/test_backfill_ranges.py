@@ -22,8 +22,7 @@ from streamops.control.records import DriverHandle, Outcome
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from support.backfill_drivers import BackfillBench, pid_of
-from support.cluster import Cluster
-from support.provoke.broker import Broker
+from support.cluster import Cluster, a_cluster
 from support.waiting import eventually
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow, pytest.mark.thorough]
@@ -53,14 +52,10 @@ class Stock:
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stock]:
-    broker = Broker(tmp_path_factory.mktemp("kafka") / "broker")
-    try:
-        cluster = Cluster(broker.bootstrap(), broker)
+    with a_cluster(tmp_path_factory.mktemp("kafka")) as cluster:
         cluster.create(TOPIC, partitions=len(SIZES), retention_ms="-1")
         fill(cluster, random.Random(SEED))
         yield Stock(cluster, tuple(read_stamps(cluster, number) for number in range(len(SIZES))))
-    finally:
-        broker.stop()
 
 
 def fill(cluster: Cluster, chance: random.Random) -> None:

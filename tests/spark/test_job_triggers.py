@@ -15,16 +15,15 @@ import pytest
 from streamops.sandbox.catalogue.case import Case, Place, Sent
 from streamops.sandbox.catalogue.cases import CASES
 from streamops.sandbox.catalogue.delivery import Delivery, made_landing_folders
-from streamops.sandbox.catalogue.settling import Ends, has_settled
+from streamops.sandbox.catalogue.settling import Ends, has_settled, topics_read
 from streamops.sandbox.catalogue.topics import ends, make_anew
 from streamops.sandbox.inputs import InputRecord, waves
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
-from support.cluster import Cluster
+from support.cluster import Cluster, a_cluster
 from support.job_catalogue import PARTITIONS, catalogue_environment, catalogue_with_trigger, declared_stream
 from support.job_in_session import run_in_session
-from support.provoke.broker import Broker
 from support.sink_servers import a_database, an_endpoint
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow, pytest.mark.usefixtures("workers")]
@@ -51,11 +50,8 @@ the watermark. A run of `once` begins with none; and a batch takes for late what
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    broker = Broker(tmp_path_factory.mktemp("job-triggers") / "broker")
-    try:
-        yield Cluster(broker.bootstrap(), broker)
-    finally:
-        broker.stop()
+    with a_cluster(tmp_path_factory.mktemp("job-triggers")) as cluster:
+        yield cluster
 
 
 @pytest.fixture
@@ -165,11 +161,6 @@ class Waves:
         self._delivery.deliver(records)
         self._sent.extend(records)
         self._ends = ends(self._place.bootstrap, *topics_read(self._place.spec))
-
-
-def topics_read(spec: StreamSpec) -> tuple[str, ...]:
-    """That it reads; none of a stream that reads files."""
-    return spec.kafka.topics if spec.reads_kafka else ()
 
 
 @pytest.mark.catalogue

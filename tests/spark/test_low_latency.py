@@ -13,8 +13,7 @@ import pytest
 from streamops.control.drivers import QueryBeat, QueryStep
 from streamops.spark.query_watch import QueryWatch
 from streamops.spark.report import DriverReport
-from support.cluster import Cluster
-from support.provoke.broker import Broker
+from support.cluster import Cluster, a_cluster
 from support.waiting import eventually
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -85,15 +84,11 @@ def test_spark_refuses(row: tuple[Callable[[Any, Path], Any], str], spark: Any, 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    broker = Broker(tmp_path_factory.mktemp("low-latency") / "broker")
-    try:
-        cluster = Cluster(broker.bootstrap(), broker)
+    with a_cluster(tmp_path_factory.mktemp("low-latency")) as cluster:
         for topic in ("in", "out"):
             cluster.create(topic)
         cluster.produce("in", 3)
         yield cluster
-    finally:
-        broker.stop()
 
 
 @pytest.mark.kafka

@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -102,3 +103,13 @@ class Cluster:
                 if time.monotonic() > until:
                     raise
                 time.sleep(0.3)
+
+
+@contextmanager
+def a_cluster(folder: Path, *, settings: str = "") -> Iterator[Cluster]:
+    """A broker of its own in a folder below this one, stopped afterwards; `settings` are further lines of its properties."""
+    broker = Broker(folder / "broker", settings=settings)
+    try:
+        yield Cluster(broker.bootstrap(), broker)
+    finally:
+        broker.stop()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from streamops.control.assignment import assignment_of
@@ -32,7 +31,7 @@ def run_in_session(spark: "SparkSession", spec: StreamSpec, *, is_stop_wanted: C
     assignment = assignment_of(replace(a_claim(stream=spec.name), spec=spec_text(spec)))
     context = StreamContext(assignment)
     writer = load_define(assignment.job)(session, context)
-    queries = planned_queries(writer, context.companions, replace(assignment, stop=timedelta(minutes=1)))
+    queries = planned_queries(writer, context.companions, assignment)
     running = RunningQueries.start(queries, assignment, DriverReport())
     try:
         return running.run(is_stop_wanted=is_stop_wanted)

@@ -16,6 +16,11 @@ Ends = Mapping[tuple[str, int], int]
 """By topic and partition, the offset that the next record will get."""
 
 
+def topics_read(spec: StreamSpec) -> tuple[str, ...]:
+    """The topics of its source; none where it is no cluster."""
+    return spec.kafka.topics if spec.reads_kafka else ()
+
+
 def has_settled(storage: ReadableStorage, spec: StreamSpec, sent: Ends) -> bool:
     """Whether every query of the driver has committed all that was sent, and none has a watermark to move.
 

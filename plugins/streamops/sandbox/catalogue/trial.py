@@ -14,7 +14,7 @@ from collections.abc import Callable
 from streamops.checkpoint.layout import COMMITS, OFFSETS, batch_id
 from streamops.clock import SystemClock
 from streamops.errors import SandboxError
-from streamops.sandbox.catalogue.settling import has_settled
+from streamops.sandbox.catalogue.settling import has_settled, topics_read
 from streamops.sandbox.catalogue.topics import ends
 from streamops.sandbox.drivers import LiveDriver, live_drivers
 from streamops.sandbox.timeline import Timeline
@@ -51,7 +51,7 @@ class Trial:
     @property
     def sources(self) -> tuple[str, ...]:
         """The topics that it reads."""
-        return self.spec.kafka.topics if self.spec.reads_kafka else ()
+        return topics_read(self.spec)
 
     def settle(self) -> None:
         """Return when all that lies in its topics or its folder is committed and nothing is due; SandboxError past the limit."""
