@@ -13,13 +13,14 @@ from uuid import UUID, uuid5
 from streamops.checkpoint import read_checkpoint
 from streamops.clock import Clock
 from streamops.control.assignment import Assignment, assignment_of
-from streamops.control.drivers import DriverPhase, ExitRecord
+from streamops.control.drivers import DriverPhase, ExitRecord, QueryStep
 from streamops.control.follow import Standing
 from streamops.control.records import Outcome
 from streamops.errors import StorageError
 from streamops.launch import SubmitRequest
 from streamops.spark.failure import exit_record
 from streamops.spark.lease import DriverIdentity, Lease
+from streamops.spark.query_watch import QuerySight
 from streamops.spark.report import DriverReport
 from streamops.spark.watchdog import Watchdog
 from streamops.storage import Storage, join
@@ -51,6 +52,8 @@ class SimulatedDriver:
         """Whether its beat thread stands still; the watchdog does not hang with it."""
         self.is_paused = False
         """Whether every thread of it stands still, as after SIGSTOP; the watchdog's too."""
+        self.is_idle = False
+        """Whether its source has nothing new."""
         self.batches: list[int] = []
         self.batches_to_read = 3
         """After so many batches a query that ends by itself has read all that there was."""
@@ -125,6 +128,9 @@ class SimulatedDriver:
         if self._standing.stop:
             self.leave(Outcome.STOPPED, self._standing.stop)
             return
+        self._report.saw([QuerySight(query_id=QUERY_ID, name="orders", step=QueryStep.WAITING)])
+        if self.is_idle:
+            return
         try:
             self._plan_or_commit()
         except StorageError as error:
@@ -142,6 +148,8 @@ class SimulatedDriver:
 
     def leave(self, outcome: Outcome, text: str = "") -> None:
         """Write the exit record and end."""
+        if outcome is not Outcome.LEASE_LOST:
+            self._report.queries_ended()
         self._report.enter(DriverPhase.ENDED)
         record: ExitRecord = exit_record(
             epoch=self.epoch,
@@ -150,6 +158,7 @@ class SimulatedDriver:
             at=self._clock.now().isoformat(),
             text=text,
             batch=self._report.state().batch,
+            is_batch_final=self._report.state().is_batch_final,
         )
         with suppress(StorageError):
             self._lease.leave(record)

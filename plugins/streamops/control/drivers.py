@@ -54,6 +54,8 @@ class QueryBeat:
     """How many it has run under this driver."""
     input_rows: int = 0
     """Rows that they read, all sources together (Spark's numInputRows)."""
+    is_exact: bool = False
+    """Whether `batch` and `batches` rest on progress events alone, and all of them could be read."""
     message: str = ""
     """Spark's own words, cut."""
 
@@ -97,6 +99,9 @@ class ExitRecord:
     batch: int = -1
     input_rows: int = -1
     """Rows that the stream's own query has read under this driver; -1 where it does not tell."""
+    is_batch_final: bool = False
+    """Whether `batch` was read after the query had ended, from progress without a gap: nothing that this driver planned
+    is newer than the batch behind it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,7 +95,7 @@ def _submitted(state: LogState, body: Submitted, note: Note) -> LogState | None:
 def _kill_begun(state: LogState, body: KillBegun, note: Note) -> LogState | None:
     if not any(epoch.number == body.epoch for epoch in state.open_epochs):
         return None
-    return _with_epoch(state, body.epoch, lambda epoch: replace(epoch, kill=note))
+    return _with_epoch(state, body.epoch, lambda epoch: replace(epoch, kill=note, foreign_batch=body.foreign_batch))
 
 
 def _driver_ended(state: LogState, body: DriverEnded, note: Note) -> LogState | None:

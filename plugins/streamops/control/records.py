@@ -127,6 +127,8 @@ class KillBegun:
 
     kind: ClassVar[str] = "kill_begun"
     epoch: int
+    foreign_batch: int | None = None
+    """The batch that somebody else planned in the checkpoint while this driver ran: the reason for the kill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

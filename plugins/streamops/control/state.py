@@ -38,6 +38,8 @@ class Epoch:
     submitted: Note | None = None
     kill: Note | None = None
     """Who began to kill the driver, and why."""
+    foreign_batch: int | None = None
+    """The batch of somebody else that it is killed for: neither that one nor any behind it is its own."""
     end: DriverEnded | None = None
     ended: Note | None = None
 

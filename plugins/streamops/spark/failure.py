@@ -59,7 +59,15 @@ def shortened(text: str) -> str:
 
 
 def exit_record(
-    *, epoch: int, instance: str, outcome: Outcome, at: str, text: str, batch: int, input_rows: int = -1
+    *,
+    epoch: int,
+    instance: str,
+    outcome: Outcome,
+    at: str,
+    text: str,
+    batch: int,
+    input_rows: int = -1,
+    is_batch_final: bool = False,
 ) -> ExitRecord:
     """The last word of a driver."""
     return ExitRecord(
@@ -71,4 +79,5 @@ def exit_record(
         text=shortened(text),
         batch=batch,
         input_rows=input_rows,
+        is_batch_final=is_batch_final,
     )

@@ -100,15 +100,17 @@ class RunningQueries:
 
         Raises the StreamingQueryException of the first query that fails.
         """
-        while not self._have_all_ended():
-            self._look()
-            if is_stop_wanted():
-                self._stop_between_batches()
+        try:
+            while not self._have_all_ended():
                 self._look()
-                return False
-            time.sleep(_TICK.total_seconds())
-        self._look()
-        return True
+                if is_stop_wanted():
+                    self._stop_between_batches()
+                    return False
+                time.sleep(_TICK.total_seconds())
+            return True
+        finally:
+            # Also of a query that failed: whose batch the checkpoint ends with is told by its last progress.
+            self._look_a_last_time()
 
     def stop(self) -> None:
         """Stop every query that still runs, in the middle of a batch if need be."""
@@ -136,6 +138,16 @@ class RunningQueries:
                     break
                 time.sleep(0.05)
             watch.query.stop()
+
+    def _look_a_last_time(self) -> None:
+        """Nothing depends on it but the report: a JVM that is gone must not hide why the query ended."""
+        try:
+            self._look()
+        except Exception as error:
+            log.warning("no last look at the queries: %s", error)
+            return
+        if not self.is_active:
+            self._report.queries_ended()
 
     def _look(self) -> None:
         """Tell the report where every query stands, and what is new of each."""

@@ -75,6 +75,11 @@ class QueryReport:
         is_first, self._has_missed = not self._has_missed, True
         return is_first
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether `batch` rests on progress events alone, and all of them could be read."""
+        return not self._has_missed and self._first_epoch is None
+
     def beat(self, *, now: timedelta) -> QueryBeat | None:
         """What a beat says of the query; None before it was seen."""
         if self._sight is None:
@@ -88,6 +93,7 @@ class QueryReport:
             batch=self.batch,
             batches=self._run,
             input_rows=self._input_rows,
+            is_exact=self.is_exact,
             message=self._sight.message,
         )
 

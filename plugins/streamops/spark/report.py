@@ -32,6 +32,8 @@ class ReportState:
     report_age_seconds: float = 0.0
     executors: int = UNKNOWN_EXECUTORS
     queries: tuple[QueryBeat, ...] = ()
+    is_batch_final: bool = False
+    """Whether the own query has ended and `batch` is the newest that it has run."""
 
 
 class DriverReport:
@@ -45,6 +47,7 @@ class DriverReport:
         self._query_id = ""
         self._executors = UNKNOWN_EXECUTORS
         self._queries: list[QueryReport] = []
+        self._has_ended = False
 
     def enter(self, phase: DriverPhase) -> None:
         """The driver has come to another phase."""
@@ -55,6 +58,7 @@ class DriverReport:
         """The stream's own query runs under this id."""
         with self._lock:
             self._query_id = query_id
+            self._has_ended = False
             self._looked_at = self._clock.monotonic()
             self._enter(DriverPhase.RUNNING)
 
@@ -65,6 +69,11 @@ class DriverReport:
             self._executors = executors
             for sight in sights:
                 self._query(sight.number).see(sight, now=now)
+
+    def queries_ended(self) -> None:
+        """All queries have ended, and their last progress has been noted."""
+        with self._lock:
+            self._has_ended = True
 
     def add_progress(self, events: Iterable[str], *, query: int = 0) -> None:
         """Spark's progress events of one query, one line of JSON each, oldest first; 0 is the stream's own query.
@@ -93,6 +102,7 @@ class DriverReport:
                 report_age_seconds=seconds_between(self._looked_at, now),
                 executors=self._executors,
                 queries=tuple(beat for query in self._queries if (beat := query.beat(now=now))),
+                is_batch_final=self._has_ended and bool(self._queries) and self._queries[0].is_exact,
             )
 
     def keep_progress(self) -> None:

@@ -197,6 +197,7 @@ class _Driver:
             text=ending.text,
             batch=state.batch,
             input_rows=state.queries[0].input_rows if state.queries else 0,
+            is_batch_final=state.is_batch_final,
         )
         try:
             self._lease.leave(record)

@@ -157,7 +157,8 @@ class Actor:
     def _kill(self, decision: Decision, observation: Observation) -> None:
         epochs = {epoch.number: epoch for epoch in observation.state.open_epochs}
         if epochs[decision.epoch].kill is None:
-            self._append(KillBegun(epoch=decision.epoch), decision, observation)
+            begun = KillBegun(epoch=decision.epoch, foreign_batch=decision.foreign_batch)
+            self._append(begun, decision, observation)
         for handle in decision.handles:
             self._launcher.kill(handle)
 

@@ -60,6 +60,10 @@ class Decision:
     """The last thing that an ended driver wrote, by its own clock."""
     last_batch: int = -1
     """The newest batch in what an ended driver wrote."""
+    query_id: str = ""
+    """Of an ended driver's own query, as its beats say."""
+    foreign_batch: int | None = None
+    """A batch that somebody else planned while the driver that is to be killed was running."""
     until: datetime | None = None
     """When a wait ends by itself."""
     needs_attention: bool = False

@@ -20,6 +20,7 @@ def record_end(facts: EpochFacts, evidence: str, *, superseded: bool = False, as
         exit=exit_record,
         last_sign_at=_last_sign(facts),
         last_batch=max((trace.heartbeat.batch for trace in facts.traces if trace.heartbeat), default=-1),
+        query_id=next((trace.heartbeat.query_id for trace in facts.traces if trace.heartbeat), ""),
         exit_code=facts.status.exit_code if facts.status else None,
     )
 

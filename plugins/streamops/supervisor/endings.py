@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from streamops.control.records import DriverEnded, Outcome, Position
+from streamops.control.records import ClaimMode, DriverEnded, Outcome, Position
 from streamops.control.state import Epoch
 from streamops.errors import StorageError
-from streamops.restart import Ending, classify
+from streamops.restart import Ending, FailureClass, classify
 from streamops.supervisor.decision import Decision
 from streamops.supervisor.driver_log import tail
 
@@ -24,6 +24,7 @@ def driver_end(decision: Decision, epoch: Epoch, *, position: Position) -> Drive
     if decision.outcome is None:
         raise AssertionError("an end without an outcome was decided")
     exit_record = decision.exit
+    found, position = position, own_position(position, decision, epoch)
     error_classes = exit_record.error_classes if exit_record else ()
     text = exit_record.text if exit_record else _last_words(epoch, decision.outcome)
     ending = Ending(
@@ -34,6 +35,8 @@ def driver_end(decision: Decision, epoch: Epoch, *, position: Position) -> Drive
         has_progressed=position.commit > epoch.claim.position.commit,
     )
     judged = classify(ending)
+    if judged.failure_class is FailureClass.CONCURRENT_WRITER:
+        position = own_position(found, decision, epoch, has_met_another=True)
     # A checkpoint that was put back meanwhile is behind what its driver has told.
     position = replace(position, offset=max(position.offset, decision.last_batch))
     return DriverEnded(
@@ -47,6 +50,33 @@ def driver_end(decision: Decision, epoch: Epoch, *, position: Position) -> Drive
         remedy=judged.remedy,
         last_sign_at=decision.last_sign_at,
     )
+
+
+def own_position(found: Position, decision: Decision, epoch: Epoch, *, has_met_another: bool = False) -> Position:
+    """How far the driver itself has brought its query, of what the checkpoint holds now: the rest is somebody else's.
+
+    A driver runs one batch after the other, so behind the newest that it has run it can have planned one more; none that
+    it lost to another writer. Where its last word on that is missing (it was killed), or can't tell (a continuous query),
+    the checkpoint has it, and `start_rules` looks at when its newest batch was planned.
+    """
+    if epoch.claim.mode is ClaimMode.BACKFILL:
+        return found  # Its checkpoint is its own by its very name, and holds entries that were prepared.
+    begun = epoch.claim.position
+    query_id = begun.query_id or decision.query_id or found.query_id
+    newest_run = max(decision.exit.batch if decision.exit else -1, decision.last_batch, begun.offset)
+    if found.query_id and found.query_id != query_id:
+        return replace(begun, query_id=query_id, offset=newest_run, commit=max(begun.commit, decision.last_batch))
+    if epoch.foreign_batch is not None:
+        last = epoch.foreign_batch - 1
+    elif has_met_another:
+        last = newest_run
+    elif decision.exit and decision.exit.is_batch_final:
+        last = newest_run + 1
+    else:
+        return found
+    # Commits ahead of the offsets are damage, which no writer makes: the plan of a start tells of it.
+    commit = found.commit if found.commit > found.offset else min(found.commit, last)
+    return replace(found, offset=min(found.offset, last), commit=commit)
 
 
 def _last_words(epoch: Epoch, outcome: Outcome) -> str:

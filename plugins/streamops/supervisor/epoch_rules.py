@@ -63,12 +63,24 @@ def decide_newest_epoch(
     if facts.status.state is DriverState.UNKNOWN:
         return _wait_for_unseen(facts, spec, facts.status.evidence)
     return (
-        _run_is_over(facts, observation)
+        _beside_another(facts, observation)
+        or _run_is_over(facts, observation)
         or _hung(facts, observation, spec)
         or _over_grace(facts, observation, spec)
         or _stuck(facts, observation, spec)
         or _keep(facts, observation, spec)
     )
+
+
+def _beside_another(facts: EpochFacts, observation: Observation) -> Decision | None:
+    """Two writers: ours is ended at once, and the checkpoint that is left parks the stream."""
+    if facts.foreign_batch is None:
+        return None
+    reason = (
+        f"a foreign writer is at work: batch {facts.foreign_batch} was planned by somebody else while epoch"
+        f" {facts.epoch.number} runs"
+    )
+    return replace(_kill(facts, observation, reason), foreign_batch=facts.foreign_batch)
 
 
 def _run_is_over(facts: EpochFacts, observation: Observation) -> Decision | None:

@@ -5,17 +5,25 @@ from datetime import datetime, timedelta
 
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.checkpoint.inspect import CheckpointSnapshot
+from streamops.checkpoint.layout import OFFSETS
 from streamops.clock import Clock
-from streamops.control.drivers import DriverTraces, Heartbeat, driver_instances, highest_epoch, traces_among
+from streamops.control.drivers import (
+    DriverTraces,
+    Heartbeat,
+    driver_instances,
+    highest_epoch,
+    read_traces,
+    traces_among,
+)
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.control.log import LogReader
-from streamops.control.records import DriverHandle, Position
+from streamops.control.records import ClaimMode, DriverHandle, Position
 from streamops.control.registry import RegistryEntry, read_registry, registry_conflicts
 from streamops.control.state import Epoch, LogState, Note
 from streamops.control.topics import Topics
 from streamops.coverage import Coverage
 from streamops.health import is_history_needed
-from streamops.launch import DriverStatus, Launcher
+from streamops.launch import DriverState, DriverStatus, Launcher
 from streamops.progress import ProgressHistory, read_progress
 from streamops.restart import Remedy
 from streamops.sink import SinkView
@@ -27,6 +35,7 @@ from streamops.supervisor.checks.sink_look import declared_sink, look_around
 from streamops.supervisor.lags.source_coverage import BrokerFor, SourceCoverage
 from streamops.supervisor.next_trigger import next_trigger
 from streamops.supervisor.probes import NetworkProber, Prober, Reachability
+from streamops.supervisor.second_writer import batch_left_out, newest_own_batch, tells_of_now
 from streamops.supervisor.stillness import Stillness
 
 CLOCK_ERROR = timedelta(hours=1)
@@ -52,6 +61,8 @@ class EpochFacts:
     """How long this observer has known the epoch in its present standing (claimed, or submitted)."""
     status_for: timedelta = timedelta(0)
     """How long the launcher has said the same."""
+    foreign_batch: int | None = None
+    """A batch in the checkpoint that this epoch's driver, which runs, can't have planned; None for none."""
     progress: ProgressHistory = field(default_factory=ProgressHistory)
     """Of the newest instance; read only when it can change the judgement."""
 
@@ -142,7 +153,7 @@ class Observer:
     def observe(self, state: LogState) -> Observation:
         """The facts around a state of the log. Raises StorageError, LaunchError, ControlLogError."""
         instances = driver_instances(self._storage, self._control)
-        epochs = tuple(self._epoch(epoch, instances) for epoch in state.open_epochs)
+        epochs = tuple(self._epoch(epoch, state, instances) for epoch in state.open_epochs)
         now = self._clock.now()
         seen = Observation(
             now=now,
@@ -230,7 +241,7 @@ class Observer:
         waits = remedy in (Remedy.WAIT_FOR_SOURCE, Remedy.WAIT_FOR_SINK)
         return self._prober.probe(remedy, self._spec) if waits else None
 
-    def _epoch(self, epoch: Epoch, instances: Instances) -> EpochFacts:
+    def _epoch(self, epoch: Epoch, state: LogState, instances: Instances) -> EpochFacts:
         traces = traces_among(instances, self._storage, self._control, epoch.number)
         beats = [f"{trace.instance}:{trace.heartbeat.sequence if trace.heartbeat else 0}" for trace in traces]
         submission = epoch.submission
@@ -246,7 +257,36 @@ class Observer:
             watched=self.stillness.of(f"epoch {epoch.number}", standing),
             progress=self._progress(traces),
             status_for=self.stillness.of(f"status {epoch.number}", str(status.state) if status else ""),
+            foreign_batch=self._foreign_batch(epoch, state, traces) if status and _is_running(status) else None,
         )
+
+    def _foreign_batch(self, epoch: Epoch, state: LogState, traces: tuple[DriverTraces, ...]) -> int | None:
+        """A batch that is planned in the checkpoint, and not by the driver that runs; None where none is, or it can't be told.
+
+        One question a look; a batch that looks foreign must still do so some beats later.
+        """
+        beat = _newest_beat(traces)
+        is_told = self._spec.as_run(epoch.claim.mode).trigger.kind is not TriggerKind.CONTINUOUS
+        if beat is None or not is_told or self._spec.tracks_progress_async or epoch.claim.mode is ClaimMode.BACKFILL:
+            return None
+        begun_at = max(epoch.claim.position.offset, state.position.offset if state.position else -1)
+        left_out = batch_left_out(beat.queries[0], begun_at=begun_at) if beat.queries else None
+        if left_out is not None:
+            return left_out
+        subject, newest_own = f"ahead {epoch.number}", newest_own_batch(beat, begun_at=begun_at)
+        suspicion = self.stillness.mark(subject)
+        batch, since = (int(part) for part in suspicion.split()) if suspicion else (newest_own + 1, 0)
+        if suspicion and batch > newest_own:
+            return batch if tells_of_now(beat, since=since, interval=self._spec.timings.beat) else None
+        is_planned = bool(self._storage.details(join(self._spec.checkpoint, OFFSETS), only=[str(newest_own + 1)]))
+        # The beat is read once more, so that only those count that were begun after the batch was there.
+        now = _newest_beat(read_traces(self._storage, self._control, epoch.number)) if is_planned else None
+        self.stillness.of(subject, f"{newest_own + 1} {now.sequence}" if now else "")
+        return None
+
+
+def _is_running(status: DriverStatus) -> bool:
+    return status.state is DriverState.RUNNING
 
 
 def _newest_beat(traces: tuple[DriverTraces, ...]) -> Heartbeat | None:

@@ -22,6 +22,10 @@ class Stillness:
             return timedelta(0)
         return now - known[1]
 
+    def mark(self, subject: str) -> str:
+        """What the subject carried when it was looked at last; empty where it never was."""
+        return self._seen.get(subject, ("", timedelta(0)))[0]
+
     def hand_over(self) -> str:
         """What was seen, for the next process on this stream: it need only confirm that nothing has moved since."""
         now = self._clock.monotonic()

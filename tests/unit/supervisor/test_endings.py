@@ -1,5 +1,9 @@
 """What goes on record when a driver has ended."""
 
+from dataclasses import replace
+
+import pytest
+
 from streamops.control.drivers import ExitRecord
 from streamops.control.records import DriverHandle, Outcome, Position, Submitted
 from streamops.supervisor.decision import Action, Decision
@@ -65,3 +69,55 @@ def test_a_driver_that_obeyed_needs_no_log_on_record(tmp_path):
     log.write_text("noise\n")
 
     assert driver_end(ended(Outcome.STOPPED), an_epoch(str(log)), position=AT_4).text == ""
+
+
+def final(batch: int, text: str = "boom", outcome: Outcome = Outcome.FAILED) -> ExitRecord:
+    return replace(left(text), outcome=outcome, batch=batch, is_batch_final=True)
+
+
+def position_after(exit_record: ExitRecord | None, *, found: Position, epoch=None, query_id: str = "") -> Position:
+    decision = replace(
+        ended(exit_record.outcome if exit_record else Outcome.KILLED, exit_record=exit_record), query_id=query_id
+    )
+    return driver_end(decision, epoch or an_epoch(), position=found).position
+
+
+SECOND_WRITER = "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 3."
+
+
+@pytest.mark.parametrize(
+    ("exit_record", "known"),
+    [
+        pytest.param(
+            final(52), Position(offset=53, commit=52), id="one batch behind its last may be its own: it failed in it"
+        ),
+        pytest.param(
+            final(52, SECOND_WRITER), Position(offset=52, commit=52), id="but not the one that it lost to another"
+        ),
+        pytest.param(final(57), Position(offset=58, commit=52), id="never more than the checkpoint has"),
+        pytest.param(left("boom"), Position(offset=58, commit=52), id="an exit record that can't tell proves nothing"),
+        pytest.param(None, Position(offset=58, commit=52), id="nor does a driver that was killed"),
+    ],
+)
+def test_the_position_on_record_is_how_far_the_driver_itself_came(exit_record, known):
+    assert position_after(exit_record, found=Position(offset=58, commit=52)) == known
+
+
+def test_commits_of_somebody_else_are_not_those_of_the_driver():
+    assert position_after(final(52), found=Position(offset=60, commit=60)) == Position(offset=53, commit=53)
+
+
+def test_commits_ahead_of_the_offsets_are_damage_and_stay_as_they_are():
+    assert position_after(final(52, SECOND_WRITER), found=Position(offset=52, commit=53)).commit == 53
+
+
+def test_a_driver_that_was_killed_for_a_foreign_batch_has_nothing_from_there_on():
+    epoch = replace(an_epoch(), foreign_batch=54)
+
+    assert position_after(None, found=Position(offset=60, commit=59), epoch=epoch) == Position(offset=53, commit=53)
+
+
+def test_a_query_that_took_the_place_of_the_driver_s_own_is_not_on_record_as_its():
+    position = position_after(final(52), found=Position(query_id="other", offset=4, commit=4), query_id="own")
+
+    assert (position.query_id, position.offset) == ("own", 52)
