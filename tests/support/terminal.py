@@ -16,6 +16,7 @@ from streamops.control.log import LogReader
 from streamops.control.records import Outcome, Record
 from streamops.control.snapshot import load_state
 from streamops.control.state import Epoch, LogState
+from streamops.launch.outsiders import Outsider
 from streamops.settings import load_settings
 from streamops.spec import StreamSpec
 from streamops.storage import join
@@ -61,7 +62,9 @@ class Terminal:
             clock=self.clock,
             broker=lambda access, clock: self.broker,
             patience=timedelta(seconds=5),
+            find_outsiders=lambda path: self.outsiders,
         )
+        self.outsiders: tuple[Outsider, ...] = ()
         self._capsys = capsys
 
     def run(self, *argv: str) -> Answer:

@@ -73,7 +73,13 @@ class World:
 
     def person(self, *, storage: Storage | None = None) -> Requests:
         """Somebody at a terminal."""
-        return Requests(self.spec, storage=storage or self.storage, clock=self.hosts[PERSON.host].clock, author=PERSON)
+        return Requests(
+            self.spec,
+            storage=storage or self.storage,
+            clock=self.hosts[PERSON.host].clock,
+            author=PERSON,
+            find_outsiders=lambda path: (),
+        )
 
     @property
     def control(self) -> str:

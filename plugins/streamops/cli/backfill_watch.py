@@ -18,7 +18,6 @@ from streamops.control.records import ClaimMode
 from streamops.errors import StreamOpsError
 from streamops.storage.kinds import storage_for
 from streamops.supervisor import Action, Supervisor
-from streamops.supervisor.act_plans import refuse_if_seen_alive
 from streamops.supervisor.backfills.backfill_desk import BackfillDesk
 from streamops.supervisor.backfills.budget import BUDGET
 from streamops.supervisor.backfills.derived import backfill_spec
@@ -84,12 +83,11 @@ class BackfillWatch:
     def vouch(self, reason: str, *, dead: int | None, accepts_unsafe: bool) -> None:
         """A person's word where the machine can't tell: an epoch's driver is gone, the next start may be unsafe.
 
-        ControlLogError where that epoch is not open, or its driver is seen alive.
+        ControlLogError where that epoch is not open, or its driver is seen alive or beats while it is watched.
         """
         requests = self._acts.requests
         if dead is not None:
-            refuse_if_seen_alive(self._acts.supervisor.look(), self._spec, epoch=dead)
-            requests.confirm_dead(dead, reason)
+            self._acts.confirm_dead(dead, reason)
         if accepts_unsafe:
             requests.release(reason, accepts_unsafe=True)
 

@@ -41,6 +41,15 @@ Force = Annotated[
     bool,
     typer.Option("--force", help="Kill the driver at once; its batch runs again.", show_default=False),
 ]
+ConfirmStopped = Annotated[
+    bool,
+    typer.Option(
+        "--confirm-stopped",
+        help="Vouch that no program outside of streamops runs this query any more, nor is started again by a unit or a cron"
+        " entry. If one does, both write: rows are doubled, and either may fail.",
+        show_default=False,
+    ),
+]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until it has come about.", show_default=False)]
 WaitLimit = Annotated[
     timedelta | None,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -24,6 +25,13 @@ def counted(text: str, *, total: int | None) -> Iterator[Tell]:
     with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
         bar = progress.add_task(text, total=total or None)
         yield lambda done, told: progress.update(bar, completed=done, description=f"{text}: {told}" if told else text)
+
+
+@contextmanager
+def shown(text: str, total: timedelta) -> Iterator[Callable[[timedelta], None]]:
+    """Show how much of a time has passed."""
+    with counted(text, total=round(total.total_seconds())) as tell:
+        yield lambda passed: tell(round(passed.total_seconds()), "seconds without movement" if passed else "")
 
 
 def _in_lines(total: int | None) -> Tell:

@@ -8,6 +8,7 @@ import typer
 from streamops.cli.acting import Manner, carry_out, perform
 from streamops.cli.options import (
     AsJson,
+    ConfirmStopped,
     DryRun,
     Force,
     Reason,
@@ -19,13 +20,9 @@ from streamops.cli.options import (
     session_of,
 )
 from streamops.cli.output import output
-from streamops.cli.talk import waiting
-from streamops.cli.wiring import Session
 from streamops.control.records import Record
-from streamops.errors import ControlLogError
 from streamops.supervisor.act_plan import Act
-from streamops.supervisor.act_plans import plan_adopt, plan_release, plan_start, refuse_if_seen_alive
-from streamops.supervisor.desk import Desk
+from streamops.supervisor.act_plans import plan_adopt, plan_release, plan_start
 
 
 def stop(
@@ -93,6 +90,7 @@ def start(
             show_default=False,
         ),
     ] = None,
+    confirm_stopped: ConfirmStopped = False,
     wait: Wait = False,
     wait_limit: WaitLimit = None,
     yes: Yes = False,
@@ -101,20 +99,23 @@ def start(
 ) -> None:
     """Let a stopped stream run again.
 
-    A supervisor starts it at its next look. With --confirm-dead the driver of an epoch counts as gone by your word.
+    A supervisor starts it at its next look. Signs that somebody outside of streamops runs the query are watched or refused
+    first. With --confirm-dead the driver of an epoch counts as gone by your word.
     That is refused when the driver is seen alive, or when its beat moves while this command watches it. With --wait the
     exit code is 1 when no batch was committed in time.
     """
     session = session_of(context)
     desk = session.desk(session.spec(stream))
-    plan = plan_start(desk.sight(), desk.spec, reason=reason, confirm_dead=confirm_dead)
+    first = desk.requests.hand_over(Act.START, is_vouched=confirm_stopped)
+    plan = plan_start(desk.sight(), desk.spec, reason=reason, confirm_dead=confirm_dead, hand_over=first)
+
+    def act() -> tuple[Record, ...]:
+        dead = (desk.confirm_dead(confirm_dead, reason),) if confirm_dead is not None else ()
+        started = desk.requests.start(reason, is_vouched=confirm_stopped)
+        return (*dead, started) if started else dead
+
     manner = Manner(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit)
-    if confirm_dead is None:
-        result = perform(session, desk, plan, manner)
-    else:
-        result = carry_out(
-            session, desk, plan, manner, act=lambda: _start_over_dead(session, desk, confirm_dead, reason)
-        )
+    result = carry_out(session, desk, plan, manner, act=act)
     output(as_json=as_json).result(result)
     raise typer.Exit(result.exit_code)
 
@@ -131,6 +132,7 @@ def release(
             show_default=False,
         ),
     ] = False,
+    confirm_stopped: ConfirmStopped = False,
     wait: Wait = False,
     wait_limit: WaitLimit = None,
     yes: Yes = False,
@@ -139,15 +141,17 @@ def release(
 ) -> None:
     """Let a parked stream run again.
 
-    Its failures are forgotten, and a supervisor starts it at its next look if a start is safe. With --wait the exit
+    Its failures are forgotten, and a supervisor starts it at its next look if a start is safe. Signs that somebody outside
+    of streamops runs the query are watched or refused first. With --wait the exit
     code is 1 when no batch was committed in time.
     """
     session = session_of(context)
     desk = session.desk(session.spec(stream))
-    plan = plan_release(desk.sight(), desk.spec, reason=reason, accepts_unsafe=accept_unsafe)
+    first = desk.requests.hand_over(Act.RELEASE, accepts_unsafe=accept_unsafe, is_vouched=confirm_stopped)
+    plan = plan_release(desk.sight(), desk.spec, reason=reason, accepts_unsafe=accept_unsafe, hand_over=first)
 
     def act() -> tuple[Record, ...]:
-        record = desk.requests.release(reason, accepts_unsafe=accept_unsafe)
+        record = desk.requests.release(reason, accepts_unsafe=accept_unsafe, is_vouched=confirm_stopped)
         return (record,) if record else ()
 
     manner = Manner(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit)
@@ -165,43 +169,27 @@ def adopt(
         typer.Option(
             parser=duration,
             metavar="DURATION",
-            help="How long the checkpoint must not move: 30, 30s, 5m. Take longer than its slowest batch.",
+            help="How long the checkpoint must not move, at least: 30, 30s, 5m. Longer where a batch is in flight.",
         ),
     ] = "30s",  # type: ignore[assignment]  # Typer parses defaults as well.
+    confirm_stopped: ConfirmStopped = False,
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Take over a checkpoint with a history of others.
 
-    It was written before streamops looked after it, or its control log is lost. This is refused when the checkpoint
-    moves between two looks: then somebody still runs the query.
+    It was written before streamops looked after it, or its control log is lost. Stop the program that runs the query first,
+    and what starts it again. This is refused when a process of this host names the checkpoint, and when that moves while it
+    is watched: for half as long again as its slowest batch where a batch is planned and not committed.
     """
     session = session_of(context)
     desk = session.desk(session.spec(stream))
-    plan = plan_adopt(desk.sight(), desk.spec, reason=reason, watch=watch)
+    first = desk.requests.hand_over(Act.ADOPT, at_least=watch, is_vouched=confirm_stopped)
+    plan = plan_adopt(desk.sight(), desk.spec, reason=reason, hand_over=first)
 
     def act() -> tuple[Record, ...]:
-        with waiting(f"watching the checkpoint of {stream} for {watch.total_seconds():.0f} s"):
-            return (desk.requests.adopt(reason, watch=watch),)
+        return (desk.requests.adopt(reason, watch=watch, is_vouched=confirm_stopped),)
 
     result = carry_out(session, desk, plan, Manner(yes=yes, dry_run=dry_run), act=act)
     output(as_json=as_json).result(result)
-
-
-def _start_over_dead(session: Session, desk: Desk, epoch: int, reason: str) -> tuple[Record, ...]:
-    _refuse_if_it_beats(session, desk, epoch)
-    dead = desk.requests.confirm_dead(epoch, reason)
-    started = desk.requests.start(reason)
-    return (dead, started) if started else (dead,)
-
-
-def _refuse_if_it_beats(session: Session, desk: Desk, epoch: int) -> None:
-    """A driver that can't beat for the halt time kills itself: one that has not moved for as long does not write."""
-    spec = desk.spec
-    before = refuse_if_seen_alive(desk.supervisor.look(), spec, epoch=epoch)
-    with waiting(f"watching the beat of epoch {epoch} for {spec.timings.halt.total_seconds():.0f} s"):
-        session.clock.sleep(spec.timings.halt)
-    after = refuse_if_seen_alive(desk.supervisor.look(), spec, epoch=epoch)
-    if before.heartbeat != after.heartbeat:
-        raise ControlLogError(f"stream {spec.name}: epoch {epoch} is not dead: its beat moved while it was watched")

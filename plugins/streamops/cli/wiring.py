@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
+from streamops.cli.progress_bar import shown
 from streamops.clock import Clock, SystemClock
 from streamops.control.log import LogReader
 from streamops.errors import SettingsError
@@ -16,6 +17,7 @@ from streamops.kafka.confluent_sending import ConfluentSender
 from streamops.kafka.sending import Sender
 from streamops.launch import Launcher
 from streamops.launch.local import LocalLauncher
+from streamops.launch.outsiders import find_outsiders
 from streamops.settings import Settings, load_settings
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
@@ -24,6 +26,7 @@ from streamops.supervisor.backfills.backfill_desk import BackfillDesk, places_of
 from streamops.supervisor.backfills.facts import BackfillDoors, read_backfills
 from streamops.supervisor.backfills.standing import BackfillStanding, standing_of
 from streamops.supervisor.desk import Desk
+from streamops.supervisor.hand_over import FindOutsiders
 from streamops.supervisor.requests import this_author, this_person
 from streamops.supervisor.runs.run_desk import RunDesk
 from streamops.supervisor.sight import Surroundings
@@ -39,6 +42,7 @@ class Wiring:
     clock: Clock = field(default_factory=SystemClock)
     broker: Callable[[KafkaAccess, Clock], Broker] = ConfluentBroker
     sender: Callable[[KafkaAccess, Clock], Sender] = ConfluentSender
+    find_outsiders: FindOutsiders = find_outsiders
     patience: timedelta = timedelta(seconds=15)
     """How long a place may leave everybody without an answer before its streams are shown as unknown."""
 
@@ -102,6 +106,8 @@ class Session:
             clock=self.clock,
             state_root=self.settings().state_root,
             author=this_person(),
+            find_outsiders=self.wiring.find_outsiders,
+            watching=shown,
         )
 
     def run_desk(self, spec: StreamSpec) -> RunDesk:

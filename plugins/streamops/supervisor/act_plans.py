@@ -1,7 +1,5 @@
 """The plan of each request. Pure: told before the act, and all there is to a dry run."""
 
-from datetime import timedelta
-
 from streamops.control.records import (
     Adopted,
     DriverEnded,
@@ -28,9 +26,13 @@ from streamops.supervisor.act_plan import Act, ActPlan
 from streamops.supervisor.act_progress import AwaitedStart
 from streamops.supervisor.commands import called
 from streamops.supervisor.decision import Action
+from streamops.supervisor.given_timings import timings_of
+from streamops.supervisor.hand_over import HandOver
 from streamops.supervisor.observe import EpochFacts
 from streamops.supervisor.sight import Sight
 from streamops.supervisor.supervisor import Look
+
+NOTHING_FIRST = HandOver()
 
 
 def plan_stop(sight: Sight, spec: StreamSpec, *, reason: str, force: bool = False) -> ActPlan:
@@ -96,10 +98,18 @@ def plan_replacement(sight: Sight, spec: StreamSpec, *, reason: str, force: bool
     )
 
 
-def plan_start(sight: Sight, spec: StreamSpec, *, reason: str, confirm_dead: int | None = None) -> ActPlan:
+def plan_start(
+    sight: Sight,
+    spec: StreamSpec,
+    *,
+    reason: str,
+    confirm_dead: int | None = None,
+    hand_over: HandOver = NOTHING_FIRST,
+) -> ActPlan:
     """From now on the stream is meant to run; before that, a person may vouch for the end of an epoch's driver.
 
-    Raises ControlLogError when that epoch is not open, or when its driver is seen alive.
+    Raises ControlLogError when that epoch is not open, when its driver is seen alive, or when somebody else seems to run the
+    query.
     """
     look = sight.look
     state = look.observation.state
@@ -107,11 +117,12 @@ def plan_start(sight: Sight, spec: StreamSpec, *, reason: str, confirm_dead: int
     if confirm_dead is None and not is_stopped:
         parked = f"; but it is parked: `streamops release {spec.name}`" if state.parked else ""
         return _nothing(Act.START, spec, reason, f"it is meant to run already{parked}")
-    effects: tuple[str, ...] = ()
+    effects = _watched_first(hand_over, spec) if is_stopped else ()
     if confirm_dead is not None:
-        refuse_if_seen_alive(look, spec, epoch=confirm_dead)
-        effects = (
-            f"epoch {confirm_dead} is watched for {in_seconds(spec.timings.halt)} first: a beat that moves refuses this",
+        vouched_for = refuse_if_seen_alive(look, spec, epoch=confirm_dead)
+        halt = timings_of(vouched_for.epoch, spec.timings).halt
+        effects += (
+            f"epoch {confirm_dead} is watched for {in_seconds(halt)} first: a beat that moves refuses this",
             f"epoch {confirm_dead} is recorded as ended, by your word alone",
         )
     remaining = [facts.epoch.number for facts in look.observation.epochs if facts.epoch.number != confirm_dead]
@@ -133,12 +144,22 @@ def plan_start(sight: Sight, spec: StreamSpec, *, reason: str, confirm_dead: int
     )
 
 
-def plan_release(sight: Sight, spec: StreamSpec, *, reason: str, accepts_unsafe: bool = False) -> ActPlan:
-    """Forget the failures so far, and let the supervisor start it again."""
+def plan_release(
+    sight: Sight,
+    spec: StreamSpec,
+    *,
+    reason: str,
+    accepts_unsafe: bool = False,
+    hand_over: HandOver = NOTHING_FIRST,
+) -> ActPlan:
+    """Forget the failures so far, and let the supervisor start it again.
+
+    ControlLogError when somebody else seems to run the query.
+    """
     state = sight.look.observation.state
     if state.parked is None and not accepts_unsafe:
         return _nothing(Act.RELEASE, spec, reason, "it is not parked")
-    effects: tuple[str, ...] = (budget_of_release(state),)
+    effects: tuple[str, ...] = (*_watched_first(hand_over, spec), budget_of_release(state))
     if accepts_unsafe:
         effects += ("the next start, and only that one, goes ahead although its plan is not safe",)
     wants_running = state.desire is Desire.RUNNING and not rests(state, spec)
@@ -159,8 +180,11 @@ def plan_release(sight: Sight, spec: StreamSpec, *, reason: str, accepts_unsafe:
     )
 
 
-def plan_adopt(sight: Sight, spec: StreamSpec, *, reason: str, watch: timedelta) -> ActPlan:
-    """Take over a checkpoint that others have written. ControlLogError when there is nothing to adopt."""
+def plan_adopt(sight: Sight, spec: StreamSpec, *, reason: str, hand_over: HandOver) -> ActPlan:
+    """Take over a checkpoint that others have written.
+
+    ControlLogError when there is nothing to adopt, or when somebody seems to run the query.
+    """
     look = sight.look
     state, checkpoint = look.observation.state, look.observation.checkpoint
     is_behind = look.observation.epochs_ahead > 0
@@ -174,10 +198,23 @@ def plan_adopt(sight: Sight, spec: StreamSpec, *, reason: str, watch: timedelta)
         reason=reason,
         records=(Adopted.kind,),
         effects=(
-            f"the checkpoint is watched for {in_seconds(watch)} first: if it moves, somebody runs it and this is refused",
+            *_watched_first(hand_over, spec),
             f"query {checkpoint.query_id or 'without id'} at batch {checkpoint.last_offset} becomes ours",
             *next_start(sight, spec, wants_running=state.desire is Desire.RUNNING, parks=False, adopts=True),
         ),
+    )
+
+
+def _watched_first(hand_over: HandOver, spec: StreamSpec) -> tuple[str, ...]:
+    """What comes before a driver of ours may take the checkpoint over."""
+    if hand_over.refusal:
+        raise ControlLogError(f"{called(spec)}: {hand_over.refusal}")
+    if not hand_over.watch:
+        return ()
+    why = f" ({hand_over.because})" if hand_over.because else ""
+    return (
+        f"the checkpoint is watched for {in_seconds(hand_over.watch)} first{why}: if it moves, somebody runs it and this is"
+        " refused",
     )
 
 

@@ -8,14 +8,22 @@ from streamops.control.attendance import read_attendance
 from streamops.control.layout import control_folder
 from streamops.control.records import Author, Record, Released, RestartRequested
 from streamops.errors import ControlLogError, StreamOpsError
+from streamops.launch.outsiders import find_outsiders
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.supervisor.act_plan import Act, ActPlan
-from streamops.supervisor.act_plans import plan_release, plan_replacement, plan_start, plan_stop
+from streamops.supervisor.act_plans import (
+    plan_release,
+    plan_replacement,
+    plan_start,
+    plan_stop,
+    refuse_if_seen_alive,
+)
 from streamops.supervisor.act_progress import ActProgress, AwaitedStart, Stage, follow_start, follow_stop
 from streamops.supervisor.checkpoints import read_checkpoints
 from streamops.supervisor.drift import declaration_of
 from streamops.supervisor.find_request import FoundRequest, find_request
+from streamops.supervisor.hand_over import FindOutsiders, Watching, unseen
 from streamops.supervisor.history import History, newest_history
 from streamops.supervisor.log_tail import records_backwards
 from streamops.supervisor.requests import Requests
@@ -48,13 +56,28 @@ class Desk:
     """One stream's desk, for one author. Its supervisor only looks."""
 
     def __init__(
-        self, supervisor: Supervisor, *, storage: Storage, clock: Clock, state_root: str, author: Author
+        self,
+        supervisor: Supervisor,
+        *,
+        storage: Storage,
+        clock: Clock,
+        state_root: str,
+        author: Author,
+        find_outsiders: FindOutsiders = find_outsiders,
+        watching: Watching = unseen,
     ) -> None:
         self.supervisor = supervisor
         self.spec: StreamSpec = supervisor.spec
         self._storage = storage
         self._state_root = state_root
-        self.requests = Requests(self.spec, storage=storage, clock=clock, author=author)
+        self.requests = Requests(
+            self.spec,
+            storage=storage,
+            clock=clock,
+            author=author,
+            find_outsiders=find_outsiders,
+            watching=watching,
+        )
         """The author's, for what is more than one of the four acts."""
 
     def surroundings(self) -> Surroundings:
@@ -70,6 +93,16 @@ class Desk:
             look=look, around=self.surroundings(), checkpoints=seen.in_depth, coverages=seen.coverages, sink=seen.sink
         )
 
+    def confirm_dead(self, epoch: int, reason: str) -> Record:
+        """Put a person's word for the end of an epoch's driver on record.
+
+        ControlLogError where the driver is seen alive, before its beat is watched or after, or where that moves.
+        """
+        refuse_if_seen_alive(self.supervisor.look(), self.spec, epoch=epoch)
+        return self.requests.confirm_dead(
+            epoch, reason, refuse=lambda: refuse_if_seen_alive(self.supervisor.look(), self.spec, epoch=epoch)
+        )
+
     def plan(self, act: Act, *, reason: str, force: bool = False) -> ActPlan:
         """The plan of one of the four acts. Raises what the plans raise, and StreamOpsError."""
         sight = self.sight()
@@ -79,9 +112,9 @@ class Desk:
             case Act.RESTART:
                 return plan_replacement(sight, self.spec, reason=reason, force=force)
             case Act.START:
-                return plan_start(sight, self.spec, reason=reason)
+                return plan_start(sight, self.spec, reason=reason, hand_over=self.requests.hand_over(act))
             case Act.RELEASE:
-                return plan_release(sight, self.spec, reason=reason)
+                return plan_release(sight, self.spec, reason=reason, hand_over=self.requests.hand_over(act))
             case _:
                 raise ControlLogError(f"{act} is not an act that this desk plans")
 

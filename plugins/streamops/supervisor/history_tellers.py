@@ -95,12 +95,23 @@ def _of_epoch(epoch: int) -> Callable[[Any], bool]:
 
 
 def _claimed(body: Claimed, around: Around) -> Telling:
-    what = f"start of epoch {body.epoch}{', unsafe start accepted' if body.accepts_unsafe else ''}"
+    what = f"start of epoch {body.epoch}{', unsafe start accepted' if body.accepts_unsafe else ''}{_not_ours(body, around)}"
     came = around.first_behind(Submitted, DriverEnded, when=_of_epoch(body.epoch))
     if came is None:
         return Telling(what=what, outcome="not submitted yet", epoch=body.epoch)
     outcome = "submitted" if isinstance(came.body, Submitted) else "never submitted"
     return Telling(what=what, outcome=outcome, took=around.until(came), epoch=body.epoch)
+
+
+def _not_ours(body: Claimed, around: Around) -> str:
+    """Batches between what the driver before had committed and what this one found."""
+    before = around.last_before(
+        DriverEnded, Adopted, when=lambda ended: getattr(ended, "epoch", body.epoch) >= body.epoch - 1
+    )
+    known = before.body.position if before and isinstance(before.body, DriverEnded | Adopted) else None
+    if known is None or body.position.commit <= known.commit:
+        return ""
+    return f", behind {_batches(known.commit, body.position.commit)} by somebody else"
 
 
 def _submitted(body: Submitted, around: Around) -> Telling | None:

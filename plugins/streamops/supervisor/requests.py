@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from streamops.checkpoint import read_checkpoint
 from streamops.clock import Clock
 from streamops.control.drivers import DriverTraces, driver_instances, highest_epoch, read_traces
 from streamops.control.fold import fold
@@ -30,11 +31,23 @@ from streamops.control.records import (
 from streamops.control.snapshot import forget_snapshot, load_state, save_snapshot_if_due
 from streamops.control.state import Desire, LogState
 from streamops.errors import AppendRefusedError, ControlLogError, CorruptRecordError
-from streamops.spec import StreamSpec
+from streamops.launch.outsiders import find_outsiders
+from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage
 from streamops.supervisor.act import new_record
+from streamops.supervisor.act_plan import Act
 from streamops.supervisor.checkpoints import position_of, read_checkpoints
 from streamops.supervisor.commands import called, to_adopt, to_release, to_start, to_stop
+from streamops.supervisor.given_timings import timings_of
+from streamops.supervisor.hand_over import (
+    FindOutsiders,
+    HandOver,
+    Watching,
+    judge_hand_over,
+    read_signs,
+    unseen,
+    watch_still,
+)
 
 _TRIES = 10
 
@@ -56,7 +69,18 @@ def _newest_epoch(state: LogState) -> int:
 class Requests:
     """Appends a person's requests on one stream."""
 
-    def __init__(self, spec: StreamSpec, *, storage: Storage, clock: Clock, author: Author) -> None:
+    def __init__(
+        self,
+        spec: StreamSpec,
+        *,
+        storage: Storage,
+        clock: Clock,
+        author: Author,
+        find_outsiders: FindOutsiders = find_outsiders,
+        watching: Watching = unseen,
+    ) -> None:
+        self._find_outsiders = find_outsiders
+        self._watching = watching
         self._spec = spec
         self._storage = storage
         self._clock = clock
@@ -93,17 +117,48 @@ class Requests:
             return None
         return self._append(RestartRequested(epoch=state.newest.number, force=force), reason)
 
-    def start(self, reason: str) -> Record | None:
-        """Let the stream run from now on; None when it is meant to already."""
+    def hand_over(
+        self, act: Act, *, at_least: timedelta = timedelta(0), accepts_unsafe: bool = False, is_vouched: bool = False
+    ) -> HandOver:
+        """What has to come before a driver of ours may take the checkpoint over, as things stand. StorageError.
+
+        Nothing while a driver of ours may live: what moves then is its own. Nothing either where the checkpoint has moved
+        and that is not accepted: no start follows.
+        """
+        state = self._state_or_none()
+        is_ours = self._spec.mode is Mode.BACKFILL or (state is not None and bool(state.open_epochs))
+        if is_ours:
+            return HandOver(watch=at_least)
+        facts = read_checkpoint(self._storage, self._spec.checkpoint)
+        signs = read_signs(
+            self._spec, state or LogState(), facts, storage=self._storage, find_outsiders=self._find_outsiders
+        )
+        accepts = act is Act.ADOPT or accepts_unsafe or (state is not None and state.accepts_unsafe)
+        if signs.has_moved and not accepts and not signs.outsiders:
+            return HandOver(watch=at_least)
+        vouch = f"streamops {act} {self._spec.name} --confirm-stopped --reason …"
+        return judge_hand_over(signs, at_least=at_least, is_vouched=is_vouched, vouch=vouch)
+
+    def start(self, reason: str, *, is_vouched: bool = False) -> Record | None:
+        """Let the stream run from now on; None when it is meant to already.
+
+        `is_vouched`: a person says that nobody outside of streamops runs its query. ControlLogError where somebody seems to.
+        """
         if self.state().desire is Desire.RUNNING:
             return None
+        self._watch_out(self.hand_over(Act.START, is_vouched=is_vouched))
         return self._append(StartRequested(), reason)
 
-    def release(self, reason: str, *, accepts_unsafe: bool = False) -> Record | None:
-        """Un-park the stream and forget its failures; None when it is not parked and nothing is to be accepted."""
+    def release(self, reason: str, *, accepts_unsafe: bool = False, is_vouched: bool = False) -> Record | None:
+        """Un-park the stream and forget its failures; None when it is not parked and nothing is to be accepted.
+
+        `is_vouched`: as of `start`. ControlLogError where somebody else seems to run its query.
+        """
         state = self.state()
         if state.parked is None and (state.accepts_unsafe or not accepts_unsafe):
             return None
+        if state.parked:
+            self._watch_out(self.hand_over(Act.RELEASE, accepts_unsafe=accepts_unsafe, is_vouched=is_vouched))
         refuse = self._refuse_to_accept if accepts_unsafe else None
         return self._append(Released(accepts_unsafe=accepts_unsafe), reason, refuse=refuse)
 
@@ -150,36 +205,69 @@ class Requests:
                 f" {open_one.until.isoformat(timespec='seconds')}: {open_one.note.reason}"
             )
 
-    def confirm_dead(self, epoch: int, reason: str) -> Record:
-        """A person's word that the driver of an epoch is gone, where no launcher can tell. ControlLogError otherwise."""
-        open_numbers = [known.number for known in self.state().open_epochs]
-        if epoch not in open_numbers:
-            found = ", ".join(map(str, open_numbers)) or "none"
+    def confirm_dead(self, epoch: int, reason: str, *, refuse: Callable[[], object] = lambda: None) -> Record:
+        """A person's word that the driver of an epoch is gone, where no launcher can tell.
+
+        Its beat is watched for the halt time first: a driver that can't beat for so long ends itself. ControlLogError when it
+        moves, and where that epoch is not open; `refuse` may raise one more, after the watch.
+        """
+        vouched_for = next((known for known in self.state().open_epochs if known.number == epoch), None)
+        if vouched_for is None:
+            found = ", ".join(str(known.number) for known in self.state().open_epochs) or "none"
             raise ControlLogError(f"{self._called}: epoch {epoch} is not open; open epochs: {found}")
+        watch_still(
+            f"the beat of epoch {epoch}",
+            lambda: self._beats(epoch),
+            timings_of(vouched_for, self._spec.timings).halt,
+            clock=self._clock,
+            watching=self._watching,
+            refuse=lambda before, after: ControlLogError(
+                f"{self._called}: epoch {epoch} is not dead: its beat moved while it was watched"
+            ),
+        )
+        refuse()
         ended = DriverEnded(epoch=epoch, outcome=Outcome.CONFIRMED_DEAD, position=self._position())
         return self._append(ended, reason)
 
-    def adopt(self, reason: str, *, watch: timedelta) -> Record:
-        """Take over a checkpoint whose history the log does not hold, after two looks without progress.
+    def adopt(self, reason: str, *, watch: timedelta, is_vouched: bool = False) -> Record:
+        """Take over a checkpoint whose history the log does not hold, after a watch without progress.
 
-        That is one that others have written, or one whose log was lost or put back from an older copy. ControlLogError
-        when there is nothing to adopt, or when checkpoint or beats move.
+        That is one that others have written, or one whose log was lost or put back from an older copy. `watch`: the least that
+        is watched; with signs of somebody else it is longer. `is_vouched`: as of `start`. ControlLogError when there is nothing
+        to adopt, when somebody seems to run it, or when checkpoint or beats move.
         """
         before, seen = self._position(), self._epochs_seen()
         self._refuse_needless_adoption(before, seen)
-        beats = self._beats(seen)
-        self._clock.sleep(watch)
+        self._watch_out(self.hand_over(Act.ADOPT, at_least=watch, is_vouched=is_vouched), epoch=seen)
         after = self._position()
-        if after != before or self._beats(seen) != beats:
-            raise ControlLogError(
-                f"{self._called}: its checkpoint moved from batch {before.offset} to {after.offset}, or a driver"
-                f" beat, within {watch.total_seconds():.0f} s: somebody runs it; stop that query first"
-            )
         # The snapshot may tell of a log that is lost, and nothing could be appended to what is left of it. Where that is
         # broken, too, it stays: it may be all that knows of a stop.
         fold(self._log.read())
         forget_snapshot(self._storage, self._log.control)
         return self._append(Adopted(stream=self._spec.name, position=after, epochs_seen=seen), reason)
+
+    def _watch_out(self, needed: HandOver, *, epoch: int = 0) -> None:
+        """Watch checkpoint and beats of the epoch for as long as the hand-over needs. ControlLogError."""
+        if needed.refusal:
+            raise ControlLogError(f"{self._called}: {needed.refusal}")
+        watch_still(
+            f"the checkpoint of {self._called}",
+            lambda: (self._position(), self._beats(epoch)),
+            needed.watch,
+            clock=self._clock,
+            watching=self._watching,
+            refuse=lambda before, after: ControlLogError(
+                f"{self._called}: its checkpoint moved from batch {before[0].offset} to {after[0].offset}, or a driver beat,"
+                f" within {needed.watch.total_seconds():.0f} s: somebody runs it; stop that query first"
+            ),
+        )
+
+    def _state_or_none(self) -> LogState | None:
+        """None where the log is broken: then only an adoption helps, and it rests on the checkpoint alone."""
+        try:
+            return self.state()
+        except CorruptRecordError:
+            return None
 
     def _refuse_to_accept(self, state: LogState) -> None:
         """A claim that was left behind while the stream is parked is no driver: nobody submits it any more."""

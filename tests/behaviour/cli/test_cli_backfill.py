@@ -1,13 +1,15 @@
 """`streamops backfill`: planned, begun, watched, stopped and gone on with, without Spark."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
+from itertools import count
 
 import pytest
 
 from streamops.control import codec
-from streamops.control.drivers import ExitRecord
-from streamops.control.layout import EXIT, backfills_folder, control_folder, driver_folder
+from streamops.control.drivers import DriverPhase, ExitRecord, Heartbeat
+from streamops.control.layout import EXIT, HEARTBEAT, backfills_folder, control_folder, driver_folder
 from streamops.control.records import Claimed, ClaimMode, DriverEnded, Outcome
 from streamops.control.snapshot import load_state
 from streamops.launch import DriverState
@@ -307,6 +309,38 @@ def test_a_person_may_vouch_for_the_end_of_a_backfill_s_driver(orders, elsewhere
     ends = [record.body.outcome for record in driver.records() if isinstance(record.body, DriverEnded)]
     assert ends == [Outcome.CONFIRMED_DEAD]
     assert len(orders.launcher.drivers) == 2
+
+
+def test_a_backfill_s_driver_that_beats_while_it_is_watched_is_not_called_dead(orders, elsewhere):
+    driver = Driver(orders)
+    orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--yes", "--no-wait")
+    orders.launcher.drivers[0].state = DriverState.UNKNOWN
+    folder = driver_folder(control_folder(driver.checkpoint), 1, "0a" * 8)
+    beat = Heartbeat(
+        epoch=1,
+        instance="0a" * 8,
+        token="t",
+        sequence=1,
+        phase=DriverPhase.RUNNING,
+        at="2026-03-01T12:00:00+00:00",
+        host="elsewhere",
+        pid=7,
+    )
+    numbers = count(2)
+
+    def go_on():
+        orders.storage.write(join(folder, HEARTBEAT), codec.encode(replace(beat, sequence=next(numbers))))
+
+    go_on()
+    orders.clock.on_sleep = go_on
+
+    answer = orders.run(
+        "backfill", "orders", "--resume", driver.name, "--confirm-dead", "1", "--no-wait", "--reason", "host is gone"
+    )
+
+    assert answer.code == 1
+    assert "epoch 1 is not dead: its beat moved while it was watched" in answer.err
+    assert len(orders.launcher.drivers) == 1
 
 
 def test_nobody_can_vouch_for_the_end_of_a_driver_that_is_seen_alive(orders, elsewhere):

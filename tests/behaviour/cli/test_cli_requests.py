@@ -1,11 +1,14 @@
 import io
+import os
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from streamops.control.layout import record_address
 from streamops.control.records import DriverEnded, Outcome
 from streamops.control.state import Desire
+from streamops.launch.outsiders import Outsider
 from streamops.spec import Timings
 from support.checkpoints import write_checkpoint
 from support.terminal import Terminal
@@ -226,7 +229,7 @@ def test_a_person_vouches_for_the_end_of_a_driver_that_nobody_can_see(terminal: 
     answer = terminal.run("start", "orders", "--confirm-dead", "1", "--reason", "its host burnt down", "--yes")
 
     assert answer.code == 0
-    assert terminal.clock.slept == [Timings().halt]
+    assert sum(terminal.clock.slept, timedelta(0)) == Timings().halt
     body = terminal.records()[-1].body
     assert isinstance(body, DriverEnded)
     assert (body.epoch, body.outcome) == (1, Outcome.CONFIRMED_DEAD)
@@ -304,8 +307,8 @@ def test_adopt_watches_before_it_records(terminal: Terminal) -> None:
     answer = terminal.run("adopt", "orders", "--reason", "ours now", "--watch", "2m", "--yes")
 
     assert answer.code == 0
-    assert "watching the checkpoint of orders for 120 s" in answer.err
-    assert terminal.clock.slept == [timedelta(minutes=2)]
+    assert "watching the checkpoint of stream orders for 120 s" in answer.err
+    assert sum(terminal.clock.slept, timedelta(0)) == timedelta(minutes=2)
     assert terminal.kinds() == ["adopted"]
 
 
@@ -383,3 +386,117 @@ def test_a_scheduled_stream_between_two_runs_is_started_stopped_and_released_wit
     assert status.document["streams"][0]["phase"] == "idle"
     assert status.document["streams"][0]["needs_attention"] is False
     assert status.document["streams"][0]["dag"] == "catchup__orders"
+
+
+# Taking a checkpoint over beside signs of somebody else
+
+
+LEGACY = Outsider(pid=4711, command="python legacy.py", evidence="the script that it runs names the checkpoint")
+
+
+def a_batch_in_flight(terminal: Terminal, *, took: timedelta | None) -> str:
+    """A checkpoint of others with a planned batch; the batch before it took so long."""
+    checkpoint = terminal.spec().checkpoint
+    committed = [4] if took else []
+    write_checkpoint(terminal.storage, checkpoint, planned=[4, 5] if took else [0], committed=committed)
+    if took:
+        folder, begun = Path(checkpoint.removeprefix("file://")), 1_772_366_400
+        os.utime(folder / "offsets" / "4", (begun, begun))
+        os.utime(folder / "commits" / "4", (begun, begun + took.total_seconds()))
+    return checkpoint
+
+
+def test_a_batch_in_flight_is_watched_for_longer_than_the_slowest_one_and_that_is_told_before(
+    terminal: Terminal,
+) -> None:
+    a_batch_in_flight(terminal, took=timedelta(seconds=200))
+
+    planned = terminal.run("adopt", "orders", "--reason", "ours now", "--dry-run")
+    answer = terminal.run("adopt", "orders", "--reason", "ours now", "--yes")
+
+    assert "is watched for 300 s first (batch 5 is planned and not committed" in planned.out
+    assert answer.code == 0
+    assert sum(terminal.clock.slept, timedelta(0)) == timedelta(seconds=300)
+    assert terminal.kinds() == ["adopted"]
+
+
+def test_a_batch_that_is_committed_late_in_the_watch_was_somebody_s(terminal: Terminal) -> None:
+    checkpoint = a_batch_in_flight(terminal, took=timedelta(seconds=200))
+    terminal.clock.on_sleep = lambda: (
+        write_checkpoint(terminal.storage, checkpoint, committed=[5]) if len(terminal.clock.slept) == 90 else None
+    )
+
+    answer = terminal.run("adopt", "orders", "--reason", "ours now", "--yes")
+
+    assert answer.code == 1
+    assert "somebody runs it; stop that query first" in answer.err
+    assert terminal.kinds() == []
+
+
+def test_where_nobody_knows_how_long_a_batch_takes_a_person_vouches(terminal: Terminal) -> None:
+    a_batch_in_flight(terminal, took=None)
+
+    refused = terminal.run("adopt", "orders", "--reason", "ours now", "--yes")
+    vouched = terminal.run("adopt", "orders", "--reason", "unit disabled", "--confirm-stopped", "--yes")
+
+    assert refused.code == 1
+    assert "`streamops adopt orders --confirm-stopped --reason …`: if one does, both write" in refused.err
+    assert vouched.code == 0
+    assert terminal.kinds() == ["adopted"]
+
+
+def test_a_process_that_names_the_checkpoint_is_in_the_way_of_adopt_start_and_release(terminal: Terminal) -> None:
+    terminal.run("stop", "orders", "--reason", "moving in", "--yes")
+    write_checkpoint(terminal.storage, terminal.spec().checkpoint, planned=[0], committed=[0])
+    terminal.outsiders = (LEGACY,)
+
+    for act in ("adopt", "start"):
+        refused = terminal.run(act, "orders", "--reason", "ours now", "--yes")
+        assert refused.code == 1
+        assert "process 4711 (python legacy.py): the script that it runs names the checkpoint" in refused.err
+    terminal.outsiders = ()
+    assert terminal.run("adopt", "orders", "--reason", "ours now", "--yes").code == 0
+
+
+def a_stream_that_met_another_writer(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.fail(text="[CONCURRENT_STREAM_LOG_UPDATE] Multiple streaming jobs detected for 3.")
+    terminal.settle()
+    assert terminal.kinds()[-1] == "parked"
+
+
+def test_after_a_second_writer_a_release_watches_first(terminal: Terminal) -> None:
+    a_stream_that_met_another_writer(terminal)
+    checkpoint = terminal.spec().checkpoint
+    write_checkpoint(terminal.storage, checkpoint, planned=[0], committed=[0])
+    terminal.outsiders = (LEGACY,)
+
+    refused = terminal.run("release", "orders", "--reason", "old unit is off", "--yes")
+
+    assert refused.code == 1
+    assert "process 4711" in refused.err
+    assert terminal.state().parked
+
+
+def test_the_restart_of_a_parked_stream_watches_as_a_release_does(terminal: Terminal) -> None:
+    a_stream_that_met_another_writer(terminal)
+    terminal.outsiders = (LEGACY,)
+
+    answer = terminal.run("restart", "orders", "--reason", "again", "--no-wait", "--yes")
+
+    assert answer.code == 1
+    assert "process 4711" in answer.err
+    assert terminal.state().parked
+
+
+def test_a_stream_of_our_own_starts_at_once(terminal: Terminal) -> None:
+    """Its last batch was cut off, and that is no sign of anybody."""
+    terminal.started(batch=1)
+    terminal.write_batches(committed=1, planned=2)
+    terminal.run("stop", "orders", "--reason", "upgrade", "--yes")
+    terminal.obey()
+    terminal.settle()
+
+    answer = terminal.run("start", "orders", "--reason", "go on", "--yes")
+
+    assert (answer.code, terminal.clock.slept) == (0, [])

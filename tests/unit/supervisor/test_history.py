@@ -250,3 +250,20 @@ def test_a_hole_and_a_copied_record_are_facts() -> None:
     assert "holds record 0: copied or renamed" in copied.trouble
     assert missing == UnreadableRecord(number=1, trouble="it is missing although later records exist")
     assert (newest, first) == (log[3], log[0])
+
+
+def test_batches_of_somebody_else_are_told_with_the_start_that_found_them_and_not_with_a_driver_of_ours() -> None:
+    found = Position(offset=60, commit=60)
+
+    entries = told(a_claim(1), a_submit(1), an_end(1, commit=52, offset=53), a_claim(2, position=found))
+
+    assert "batches 0 to 52 committed" in next(entry.outcome for entry in entries if entry.what == "epoch 1 ended")
+    assert entries[-1].what == "start of epoch 2, behind batches 53 to 60 committed by somebody else"
+
+
+def test_a_claim_over_a_driver_that_had_not_ended_says_nothing_of_whose_the_batches_were() -> None:
+    entries = told(
+        a_claim(1), a_submit(1), an_end(1), a_claim(2), a_submit(2), a_claim(3, position=Position(offset=9, commit=9))
+    )
+
+    assert entries[-1].what == "start of epoch 3"
