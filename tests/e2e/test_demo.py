@@ -5,8 +5,10 @@ What is proven, in order:
 1. The driver is killed and the stream goes on from its checkpoint; the Airflow task, the triggerer and the scheduler are
    killed and the stream does not notice; every order is in the table once.
 2. Marking the task failed, and then success, does not stop the stream: the next run attaches to the living driver.
-3. `streamops stop` does stop it, between two batches, and `streamops status` says so.
-4. After `sandbox down` nothing of it runs.
+3. A secret of the environment is in no file: not in Airflow's database (XCom, rendered templates, triggers), nor in a log, a
+   claim or a driver's folder.
+4. `streamops stop` does stop it, between two batches, and `streamops status` says so.
+5. After `sandbox down` nothing of it runs.
 """
 
 import json
@@ -30,12 +32,13 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
 
 PROJECT = Path(__file__).parents[2]
 DAG = "stream__orders_to_delta"
+CANARY = "canary-5d1f0c7be2a94f"
 
 
 @pytest.fixture(scope="module")
 def sandbox(run: Run, sandbox_root: Path) -> Iterator[Sandbox]:
     """The sandbox after the demo, still up."""
-    demo = run("streamops.sandbox.demo")
+    demo = run("streamops.sandbox.demo", PGPASSWORD=CANARY, SLACK_WEBHOOK=f"https://hooks.example/{CANARY}")
     assert demo.returncode == 0, demo.stdout
     # The coverage of the dead stream, partition by partition.
     assert re.search(r"orders-0 +covered +\d+ +0 +\d+ +\d+ +20\d\d-", demo.stdout), demo.stdout
@@ -91,6 +94,17 @@ def test_marking_the_task_never_stops_the_stream_and_the_next_run_attaches(sandb
     assert supervising_runs(sandbox)[marked] == state
     (after,) = live_drivers(control(sandbox))
     assert (after.epoch, after.leader) == (before.epoch, before.leader)
+
+
+def test_a_secret_of_the_environment_is_in_no_file(sandbox: Sandbox, sandbox_root: Path) -> None:
+    """Of Airflow, which runs with it, nor of the drivers that its tasks have started."""
+    (driver,) = live_drivers(control(sandbox))
+    environment = Path(f"/proc/{driver.leader}/environ").read_bytes()
+    files = [file for file in sandbox_root.rglob("*") if file.is_file()]
+
+    assert any(file.name == "airflow.db" for file in files)
+    assert CANARY.encode() not in environment
+    assert [str(file) for file in files if CANARY.encode() in file.read_bytes()] == []
 
 
 def test_the_command_line_stops_the_stream_and_says_so(sandbox: Sandbox, run: Run) -> None:
