@@ -60,7 +60,11 @@ from pyspark.sql import SparkSession
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 spark = builder.config("spark.driver.memory", "512m").getOrCreate()
 query = reader(spark).writeStream.foreachBatch(work).option("checkpointLocation", os.environ["WHERE"])
-query.trigger(processingTime="200 milliseconds").start().awaitTermination()
+query = query.trigger(processingTime="200 milliseconds").start()
+while query.isActive and not query.status["message"].startswith("Waiting"):
+    time.sleep(0.1)
+print("idle", flush=True)
+query.awaitTermination()
 """
 
 JOB = """
@@ -138,9 +142,9 @@ class Scene:
         return load_state(self.storage, f"{self.spec.checkpoint}.streamops").parked is not None
 
     def is_script_up(self) -> bool:
-        """Its query has begun: Spark has written something of it to its log."""
+        """Its query waits for input: it has seen that no batch is in flight, and will not run one of ours again."""
         is_there = self.script is not None and self.script.poll() is None
-        return is_there and b"MicroBatchExecution" in (self.root / "legacy.log").read_bytes()[self._log_begun :]
+        return is_there and b"idle\n" in (self.root / "legacy.log").read_bytes()[self._log_begun :]
 
     def settle(self):
         decision = self.supervisor.settle()
