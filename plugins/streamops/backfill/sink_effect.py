@@ -7,6 +7,7 @@ knows rows by their key may get them twice. Dead letters are only ever added, so
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from streamops.control.layout import own_places_around
 from streamops.restart import SinkGuarantee
 from streamops.storage import is_inside
 
@@ -65,7 +66,8 @@ def choose_sink(
         taken.pop(own.table, None)
     for what, address in (("table", target), ("dead letters", letters)):
         for other, whose in taken.items():
-            if is_inside(address, other) or is_inside(other, address):
+            is_beside = any(place.checkpoint == other for place in own_places_around(address))
+            if is_beside or is_inside(other, address):
                 return SinkRefused(
                     reason=f"{what} {address} and {whose}, {other}, would get into each other's way",
                     way_out="name a folder that no declared stream writes",

@@ -1,6 +1,8 @@
 """Names in the control folder, each with an example."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from streamops.storage import join, parent
 
@@ -10,6 +12,9 @@ RECORD_NAME = re.compile(r"^(\d{20})\.json$")
 DRIVER_FOLDER = re.compile(r"^(\d+)-([0-9a-f]{8,32})$")
 """`3-5f0c1a2b9d3e4f60`: epoch 3, instance 5f0c…"""
 
+_SIBLING = re.compile(r"^(.+)\.(streamops|backfills|companion-\d+)$")
+"""`file:///data/orders.companion-0`: made by the suite beside the checkpoint `file:///data/orders`."""
+
 HEARTBEAT = "heartbeat.json"
 PROGRESS = "progress.jsonl"
 EXIT = "exit.json"
@@ -18,6 +23,36 @@ EXIT = "exit.json"
 def control_folder(checkpoint: str) -> str:
     """The control folder of a checkpoint: a sibling, because Spark checks that a new checkpoint is empty."""
     return checkpoint + ".streamops"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPlace:
+    """A folder that belongs to the stream with a checkpoint, should there be one."""
+
+    address: str
+    checkpoint: str
+    what: str
+    """`checkpoint`, or what the suite makes beside it: `control folder`, `folder of backfills`, `companion's checkpoint`."""
+
+
+_SIBLINGS = {"streamops": "control folder", "backfills": "folder of backfills"}
+
+
+def own_places_around(address: str) -> Iterator[OwnPlace]:
+    """Every folder that an address is or lies in, as a stream's own; from the inside outwards.
+
+    This alone says which addresses are a stream's: its checkpoint and all that the suite makes beside it. Two checkpoints
+    get into each other's way where one of them is a `checkpoint` in the answer for the other: whatever lies beside a
+    checkpoint lies in the same folder. As many steps as the address has parts, however many streams there are.
+    """
+    while True:
+        yield OwnPlace(address, address, "checkpoint")
+        if match := _SIBLING.match(address):
+            yield OwnPlace(address, match[1], _SIBLINGS.get(match[2], "companion's checkpoint"))
+        above = parent(address)
+        if above == address:
+            return
+        address = above
 
 
 def log_folder(control: str) -> str:

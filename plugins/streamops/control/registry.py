@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from streamops.control import codec
-from streamops.control.layout import control_folder
+from streamops.control.layout import own_places_around
 from streamops.errors import CorruptRecordError, ObjectExistsError, ObjectNotFoundError, SettingsError
-from streamops.storage import ReadableStorage, Storage, is_inside, join
+from streamops.storage import ReadableStorage, Storage, join
 from streamops.storage.address import is_root
 
 _ENTRY_NAME = re.compile(r"^([a-z][a-z0-9_]*)\.json$")
@@ -136,7 +136,7 @@ def _own_refusal(known: RegistryEntry, candidate: RegistryEntry) -> str:
 
 
 def _foreign_refusal(other: RegistryEntry, candidate: RegistryEntry) -> str:
-    """No two streams share a checkpoint, nor does one lie in the other's or in its control folder."""
+    """No two streams share a checkpoint, nor does one lie in the other's or in what the suite makes beside it."""
     if other.checkpoint == candidate.checkpoint:
         return f"{candidate.stream}: checkpoint {candidate.checkpoint} belongs to stream {other.stream}: choose another"
     if _lies_in(candidate.checkpoint, other.checkpoint) or _lies_in(other.checkpoint, candidate.checkpoint):
@@ -148,4 +148,4 @@ def _foreign_refusal(other: RegistryEntry, candidate: RegistryEntry) -> str:
 
 
 def _lies_in(inner: str, checkpoint: str) -> bool:
-    return is_inside(inner, checkpoint) or is_inside(inner, control_folder(checkpoint))
+    return any(place.checkpoint == checkpoint for place in own_places_around(inner))

@@ -6,7 +6,12 @@ from streamops.backfill.sink_effect import OwnSink, SinkChosen, SinkRefused, cho
 from streamops.restart import SinkGuarantee
 
 TABLE, DEAD, OTHER = "file:///data/orders", "file:///data/orders_dead", "file:///data/again"
-OTHERS = {TABLE: "the table of orders", DEAD: "the dead letters of orders", "file:///data/audit": "the table of audit"}
+OTHERS = {
+    TABLE: "the table of orders",
+    DEAD: "the dead letters of orders",
+    "file:///data/audit": "the table of audit",
+    "file:///cp/audit": "the checkpoint of audit",
+}
 
 
 def own(guarantee: SinkGuarantee) -> OwnSink:
@@ -55,6 +60,7 @@ REFUSED = {
     "another stream's table": ({"table": "file:///data/audit"}, "the table of audit"),
     "within another stream's table": ({"table": "file:///data/audit/x"}, "the table of audit"),
     "around another stream's table": ({"table": "file:///data"}, "get into each other's way"),
+    "another stream's companion": ({"table": "file:///cp/audit.companion-0"}, "the checkpoint of audit"),
     "its own dead letters as table": ({"table": DEAD}, "the dead letters of orders"),
     "its own dead letters": ({"table": OTHER, "dead_letters": DEAD}, "the dead letters of orders"),
     "its own table for dead letters": ({"table": OTHER, "dead_letters": TABLE}, "the table of orders"),

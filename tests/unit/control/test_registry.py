@@ -105,6 +105,30 @@ def test_fields_of_a_newer_version_are_skipped() -> None:
             id="its control folder is another's checkpoint",
         ),
         pytest.param(
+            an_entry("returns", checkpoint="file:///cp"),
+            an_entry("orders", checkpoint="file:///cp.companion-0"),
+            "nested with",
+            id="in place of another's companion",
+        ),
+        pytest.param(
+            an_entry("returns", checkpoint="file:///cp.companion-3/x"),
+            an_entry("orders", checkpoint="file:///cp"),
+            "nested with",
+            id="its companion is around another's checkpoint",
+        ),
+        pytest.param(
+            an_entry("returns", checkpoint="file:///cp"),
+            an_entry("orders", checkpoint="file:///cp.backfills/march/checkpoint"),
+            "nested with",
+            id="in place of another's backfill",
+        ),
+        pytest.param(
+            an_entry("returns", checkpoint="file:///cp.backfills"),
+            an_entry("orders", checkpoint="file:///cp"),
+            "nested with",
+            id="its backfills lie in another's checkpoint",
+        ),
+        pytest.param(
             an_entry(checkpoint="file:///old"),
             an_entry(checkpoint="file:///new"),
             "moved from file:///old to file:///new",

@@ -20,6 +20,19 @@ def project(tmp_path: Path) -> Project:
         pytest.param({"checkpoint": "cp/a/b"}, {"checkpoint": "cp"}, id="first inside"),
         pytest.param({"checkpoint": "cp"}, {"checkpoint": "cp.streamops"}, id="in place of the control folder"),
         pytest.param({"checkpoint": "cp"}, {"checkpoint": "cp.streamops/b"}, id="inside the control folder"),
+        pytest.param({"checkpoint": "cp"}, {"checkpoint": "cp.companion-0"}, id="in place of a companion"),
+        pytest.param({"checkpoint": "cp.companion-12/b"}, {"checkpoint": "cp"}, id="inside a companion"),
+        pytest.param({"checkpoint": "cp"}, {"checkpoint": "cp.backfills"}, id="in place of the backfills"),
+        pytest.param(
+            {"checkpoint": "cp.backfills/march/checkpoint"}, {"checkpoint": "cp"}, id="in place of a backfill"
+        ),
+        pytest.param({"checkpoint": "cp"}, {"sink": {"delta": {"table": "cp.companion-0"}}}, id="table on a companion"),
+        pytest.param({"checkpoint": "cp"}, {"sink": {"dead_letters": "cp.backfills/x"}}, id="table among backfills"),
+        pytest.param(
+            {"checkpoint": "cp"},
+            {"source": {"kafka": None, "files": {"path": "cp.companion-0", "format": "text"}}},
+            id="reads a companion's checkpoint",
+        ),
         pytest.param({"checkpoint": "cp"}, {"sink": {"delta": {"table": "cp"}}}, id="table on a checkpoint"),
         pytest.param({"checkpoint": "cp"}, {"sink": {"dead_letters": "cp/x"}}, id="table in a checkpoint"),
         pytest.param({"checkpoint": "t/_cp"}, {"sink": {"delta": {"table": "t"}}}, id="checkpoint in a table"),
@@ -70,6 +83,11 @@ def test_a_conflict_stops_both_streams_and_nobody_else(
             {"checkpoint", "source.files.path"},
             id="reads files in its checkpoint",
         ),
+        pytest.param(
+            {"sink": {"delta": {"table": "cp.companion-0"}}},
+            {"checkpoint", "sink.delta.table"},
+            id="own table in place of a companion",
+        ),
         pytest.param({"checkpoint": "data/state/registry/cp"}, {"checkpoint"}, id="inside the registry"),
         pytest.param({"checkpoint": "data/state"}, {"checkpoint"}, id="around the registry"),
     ],
@@ -101,6 +119,12 @@ def test_a_symlink_does_not_make_one_checkpoint_two(project: Project) -> None:
             {"sink": {"delta": {"table": "t"}}}, {"sink": {"delta": {"table": "t"}}}, id="one table: both append"
         ),
         pytest.param({"checkpoint": "cp/orders"}, {"checkpoint": "cp/orders_2"}, id="a common beginning of the name"),
+        pytest.param({"checkpoint": "cp"}, {"checkpoint": "cp.companion-x"}, id="a name like a companion's"),
+        pytest.param(
+            {"sink": {"delta": {"table": "t"}}},
+            {"sink": {"delta": {"table": "t.companion-0"}}},
+            id="a table has no companions",
+        ),
         pytest.param(
             {"sink": {"delta": {"table": "t"}}},
             {"source": {"kafka": None, "delta": {"table": "t"}}},
