@@ -57,10 +57,15 @@ def test_figures_of_benchmarks_that_did_not_run_stay(tmp_path):
 
 
 def test_a_round_over_a_fleet_is_measured(tmp_path):
-    (figure,) = fleet.measure(tmp_path, streams=2)
+    checks, looks = fleet.measure(tmp_path, streams=2, fleet=20)
 
-    assert figure.name == "fleet: checks"
-    assert (figure.unit, figure.value > 0, figure.baseline > 0) == ("streams/s", True, True)
+    assert (checks.name, checks.unit, looks.name, looks.unit) == (
+        "fleet: checks",
+        "streams/s",
+        "fleet: looks at streams that are down",
+        "ms",
+    )
+    assert all(figure.value > 0 and figure.baseline > 0 for figure in (checks, looks))
 
 
 def test_a_look_is_counted_and_timed(tmp_path):

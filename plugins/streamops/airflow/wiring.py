@@ -7,6 +7,7 @@ from airflow.sdk import BaseHook
 
 from streamops.airflow.kafka_access import kafka_access
 from streamops.clock import SystemClock
+from streamops.control.registry import SharedRegistry
 from streamops.errors import SettingsError
 from streamops.launch.local import LocalLauncher
 from streamops.settings import load_settings
@@ -18,6 +19,9 @@ from streamops.supervisor.lags.source_coverage import cluster_of
 from streamops.supervisor.requests import this_author
 
 SPARK_CONNECTION_TYPE = "spark"
+
+_REGISTRY = SharedRegistry(SystemClock())
+"""For all triggers of a triggerer, and all streams of a round."""
 
 
 def build_supervisor(stream: str, config: str, *, actor: str, may_submit: bool) -> Supervisor:
@@ -40,6 +44,7 @@ def supervisor_of(spec: StreamSpec, *, state_root: str, actor: str, may_submit: 
         state_root=state_root,
         author=this_author(actor),
         broker_for=cluster_of(SystemClock(), kafka_access) if may_submit else cluster_of(SystemClock()),
+        registry=_REGISTRY,
     )
 
 

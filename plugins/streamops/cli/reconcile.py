@@ -63,7 +63,9 @@ def _reconciler(session: Session) -> Reconciler:
     settings, wiring = session.settings(), session.wiring
 
     def supervisor_of(spec: StreamSpec) -> Supervisor:
-        return wiring.supervisor(spec, state_root=settings.state_root, actor=ACTOR, kind=Supervisor)
+        return wiring.supervisor(
+            spec, state_root=settings.state_root, actor=ACTOR, kind=Supervisor, registry=session.registry
+        )
 
     doors = Doors(
         storage_for=storage_for,

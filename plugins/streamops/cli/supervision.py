@@ -11,6 +11,7 @@ from pathlib import Path
 from streamops.cli.look import THREADS
 from streamops.cli.wiring import Wiring, readable_settings
 from streamops.clock import Clock
+from streamops.control.registry import SharedRegistry
 from streamops.errors import SettingsError, StreamOpsError
 from streamops.settings import Settings, SettingsProblem
 from streamops.spec import StreamSpec
@@ -33,9 +34,9 @@ class Declared:
     spec: StreamSpec
     state_root: str
 
-    def supervisor(self, wiring: Wiring) -> Supervisor:
+    def supervisor(self, wiring: Wiring, registry: SharedRegistry) -> Supervisor:
         """A supervisor of the stream as declared."""
-        return wiring.supervisor(self.spec, state_root=self.state_root, actor=ACTOR, kind=Supervisor)
+        return wiring.supervisor(self.spec, state_root=self.state_root, actor=ACTOR, kind=Supervisor, registry=registry)
 
 
 class Supervision:
@@ -47,6 +48,7 @@ class Supervision:
         self._names = names
         self._interval = interval
         self._file = FollowedSettings(path)
+        self._registry = SharedRegistry(wiring.clock)
         self._ending = threading.Event()
         self._why = "asked to end"
         self._loops: dict[str, StreamLoop] = {}
@@ -111,7 +113,7 @@ class Supervision:
             if name in self._loops:
                 self._loops[name].declare(declared)
                 continue
-            self._loops[name] = StreamLoop(declared, self._wiring, interval=self._interval)
+            self._loops[name] = StreamLoop(declared, self._wiring, interval=self._interval, registry=self._registry)
             if starting:
                 self._loops[name].start()
         for name in sorted(self._loops.keys() - wanted.keys() - wrong):
@@ -153,8 +155,9 @@ class FollowedSettings:
 class StreamLoop:
     """Settles one stream again and again. Whatever troubles it stays here."""
 
-    def __init__(self, declared: Declared, wiring: Wiring, *, interval: timedelta) -> None:
+    def __init__(self, declared: Declared, wiring: Wiring, *, interval: timedelta, registry: SharedRegistry) -> None:
         self._wiring = wiring
+        self._registry = registry
         self._interval = interval
         self._declared = declared
         self._supervised: Declared | None = None
@@ -206,7 +209,7 @@ class StreamLoop:
         declared = self._declared
         if self._supervisor is None or self._supervised != declared:
             # A claim that the old one has not submitted yet is left behind, as after a crash: the next epoch follows.
-            self._supervisor, self._supervised = declared.supervisor(self._wiring), declared
+            self._supervisor, self._supervised = declared.supervisor(self._wiring, self._registry), declared
         decision = self._supervisor.settle()
         if self._supervisor.last_look:
             self._tell_standing(self._supervisor.last_look, declared.spec)

@@ -9,6 +9,7 @@ from typing import TypeVar
 from streamops.cli.progress_bar import shown
 from streamops.clock import Clock, SystemClock
 from streamops.control.log import LogReader
+from streamops.control.registry import SharedRegistry
 from streamops.errors import SettingsError
 from streamops.kafka.access import KafkaAccess, access_of
 from streamops.kafka.broker import Broker
@@ -46,8 +47,10 @@ class Wiring:
     patience: timedelta = timedelta(seconds=15)
     """How long a place may leave everybody without an answer before its streams are shown as unknown."""
 
-    def supervisor(self, spec: StreamSpec, *, state_root: str, actor: str, kind: type[S]) -> S:
-        """A supervisor of one stream."""
+    def supervisor(
+        self, spec: StreamSpec, *, state_root: str, actor: str, kind: type[S], registry: SharedRegistry | None = None
+    ) -> S:
+        """A supervisor of one stream; those of many share a registry."""
         return kind(
             spec,
             storage=storage_for(spec.checkpoint),
@@ -56,6 +59,7 @@ class Wiring:
             state_root=state_root,
             author=this_author(actor),
             broker_for=self.broker_of,
+            registry=registry,
         )
 
     def broker_of(self, spec: StreamSpec) -> Broker:
@@ -69,6 +73,7 @@ class Session:
     def __init__(self, path: Path, wiring: Wiring) -> None:
         self.path = path
         self.wiring = wiring
+        self.registry = SharedRegistry(wiring.clock)
         self._settings: Settings | None = None
 
     @property
@@ -88,7 +93,9 @@ class Session:
 
     def supervisor(self, spec: StreamSpec) -> Supervisor:
         """A supervisor of one stream, for looking only."""
-        return self.wiring.supervisor(spec, state_root=self.settings().state_root, actor="look", kind=Supervisor)
+        return self.wiring.supervisor(
+            spec, state_root=self.settings().state_root, actor="look", kind=Supervisor, registry=self.registry
+        )
 
     def look(self, spec: StreamSpec) -> Look:
         """One look at a stream; changes nothing."""

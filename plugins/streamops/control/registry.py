@@ -2,15 +2,28 @@
 
 The settings file already refuses two streams on one checkpoint. The registry also knows the streams of other files,
 those that left the YAML, and what a stream's checkpoint was before somebody edited it.
+
+An entry that can't be read stops its own stream, and every stream that is not established yet: it may be what such a
+stream is in conflict with. The others are known not to be, since no stream is ever entered beside a conflict.
 """
 
 import re
-from collections.abc import Iterable
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
+from streamops.clock import Clock
 from streamops.control import codec
 from streamops.control.layout import own_places_around
-from streamops.errors import CorruptRecordError, ObjectExistsError, ObjectNotFoundError, SettingsError
+from streamops.errors import (
+    CorruptRecordError,
+    ObjectExistsError,
+    ObjectNotFoundError,
+    ObjectTooLargeError,
+    SettingsError,
+)
 from streamops.storage import ReadableStorage, Storage, join
 from streamops.storage.address import is_root
 
@@ -18,6 +31,9 @@ _ENTRY_NAME = re.compile(r"^([a-z][a-z0-9_]*)\.json$")
 """`orders_to_delta.json`"""
 
 _REGISTER_TRIES = 3
+
+READ_INTERVAL = timedelta(seconds=10)
+"""How old what all streams of a process share may be. Only a first start rests on it, and that reads anew at its claim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +47,79 @@ class RegistryEntry:
     """Spark's id of the query; empty until the checkpoint has one."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenEntry:
+    """An entry that is there and can't be trusted."""
+
+    stream: str
+    address: str
+    reason: str
+    """Names the file."""
+
+
+class Registry:
+    """All entries as one read found them. A question takes as many steps as an address has parts, not as there are streams."""
+
+    def __init__(self, entries: Iterable[RegistryEntry], broken: Iterable[BrokenEntry] = ()) -> None:
+        self.entries = tuple(entries)
+        """By name."""
+        self.broken = tuple(broken)
+        self._at: dict[str, list[RegistryEntry]] = defaultdict(list)
+        self._within: dict[str, list[RegistryEntry]] = defaultdict(list)
+        for entry in self.entries:
+            self._at[entry.checkpoint].append(entry)
+            for place in own_places_around(entry.checkpoint):
+                self._within[place.checkpoint].append(entry)
+
+    def rivals(self, candidate: RegistryEntry) -> tuple[RegistryEntry, ...]:
+        """Other streams whose checkpoint is the candidate's, or lies among its own places, or the other way round."""
+        found = list(self._within.get(candidate.checkpoint, ()))
+        for place in own_places_around(candidate.checkpoint):
+            found += self._at.get(place.checkpoint, ())
+        return tuple({entry.stream: entry for entry in found if entry.stream != candidate.stream}.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a stream stands in the registry."""
+
+    entry: RegistryEntry | None
+    """Its own, as it is now; None where there is none, or none that can be read."""
+    is_established: bool = False
+    """Whether it was entered on this checkpoint, and has claimed it since: the log is its own."""
+    conflicts: tuple[str, ...] = ()
+    """Why it may not start, as far as the registry knows."""
+
+
+class SharedRegistry:
+    """The registry for all streams of a process, read once in a while and not once a stream."""
+
+    def __init__(self, clock: Clock, *, max_age: timedelta = READ_INTERVAL) -> None:
+        self._clock = clock
+        self._max_age = max_age
+        self._lock = threading.Lock()
+        self._readings: dict[str, _Reading] = {}
+
+    def of(self, storage: ReadableStorage, state_root: str) -> Registry:
+        """The registry below a state root. StorageError; whoever asks meanwhile waits for the one who reads."""
+        with self._lock:
+            reading = self._readings.setdefault(state_root, _Reading())
+        with reading.lock:
+            now = self._clock.monotonic()
+            if reading.registry is None or now - reading.at >= self._max_age:
+                reading.registry, reading.at = read_registry(storage, state_root), now
+            return reading.registry
+
+
+class _Reading:
+    """What was read of one state root, and when."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.registry: Registry | None = None
+        self.at = timedelta(0)
+
+
 def registry_folder(state_root: str) -> str:
     """Where the entries lie."""
     return join(state_root, "registry")
@@ -41,45 +130,78 @@ def entry_address(state_root: str, stream: str) -> str:
     return join(registry_folder(state_root), f"{stream}.json")
 
 
-def read_registry(storage: ReadableStorage, state_root: str) -> tuple[RegistryEntry, ...]:
-    """All entries by name. CorruptRecordError, naming the file, when one of them can't be trusted."""
-    names = storage.list(registry_folder(state_root))
-    streams = [match[1] for name in names if (match := _ENTRY_NAME.match(name))]
-    found = (_read_entry(storage, state_root, stream) for stream in streams)
-    return tuple(entry for entry in found if entry)
+def read_registry(storage: ReadableStorage, state_root: str) -> Registry:
+    """All entries. StorageError where the place can't be asked, which is not the same as an entry that is broken."""
+    entries, broken = [], []
+    for name in storage.list(registry_folder(state_root)):
+        if match := _ENTRY_NAME.match(name):
+            found = read_entry(storage, state_root, match[1])
+            if isinstance(found, BrokenEntry):
+                broken.append(found)
+            elif found:
+                entries.append(found)
+    return Registry(entries, broken)
 
 
-def registry_conflicts(entries: Iterable[RegistryEntry], candidate: RegistryEntry) -> tuple[str, ...]:
-    """Why a stream may not start on its checkpoint, as far as the registry knows; empty when it may."""
-    refusals = [_root_refusal(candidate)]
-    for entry in entries:
-        rule = _own_refusal if entry.stream == candidate.stream else _foreign_refusal
-        refusals.append(rule(entry, candidate))
-    return tuple(refusal for refusal in refusals if refusal)
+def read_entry(storage: ReadableStorage, state_root: str, stream: str) -> RegistryEntry | BrokenEntry | None:
+    """One stream's entry as it is now; None where there is none. StorageError."""
+    address = entry_address(state_root, stream)
+    try:
+        entry = codec.decode(RegistryEntry, storage.read(address), address=address)
+    except ObjectNotFoundError:
+        return None
+    except (CorruptRecordError, ObjectTooLargeError) as error:
+        return BrokenEntry(stream=stream, address=address, reason=str(error))
+    if entry.stream != stream:
+        reason = f"{address} holds the entry of {entry.stream}: it was copied or renamed"
+        return BrokenEntry(stream=stream, address=address, reason=reason)
+    return entry
 
 
-def register(storage: Storage, state_root: str, entry: RegistryEntry) -> None:
+def standing_of(
+    storage: ReadableStorage, state_root: str, candidate: RegistryEntry, *, owns_log: bool, registry: Registry
+) -> Standing:
+    """How a stream stands: its own entry read anew, the others as `registry` has them. StorageError.
+
+    `owns_log`: whether the control log of its checkpoint says that it is this stream's.
+    """
+    own = read_entry(storage, state_root, candidate.stream)
+    if isinstance(own, BrokenEntry):
+        return Standing(entry=None, conflicts=(_broken_refusal(candidate, own),))
+    is_established = own is not None and own.checkpoint == candidate.checkpoint and owns_log
+    refusals = [_root_refusal(candidate), _own_refusal(own, candidate) if own else ""]
+    refusals += [_foreign_refusal(other, candidate) for other in registry.rivals(candidate)]
+    if not is_established:
+        refusals += [_broken_refusal(candidate, other) for other in registry.broken if other.stream != candidate.stream]
+    conflicts = tuple(refusal for refusal in refusals if refusal)
+    return Standing(entry=own, is_established=is_established, conflicts=conflicts)
+
+
+def register(storage: Storage, state_root: str, entry: RegistryEntry, *, owns_log: bool = False) -> None:
     """Enter a stream, or bring its sink and query id up to date; a query id that is known stays when none is given.
 
     Raises SettingsError for conflicts. Two streams with one checkpoint are never both entered: each creates its entry
     *before* it looks for others again, so of two at once at least one sees the other and takes its own entry back.
     Both may; then nobody is entered and the next try decides. No rule by name can spare one of them: the favoured one
     may be the second to look, when the other has looked, seen nobody and gone on.
+
+    An established stream has been through this, and its checkpoint can't move: it reads its own entry alone, so that all
+    streams that are down at once cost one read each.
     """
     for _ in range(_REGISTER_TRIES - 1):
         try:
-            return _register(storage, state_root, entry)
+            return _register(storage, state_root, entry, owns_log=owns_log)
         except ObjectExistsError:
             # Another supervisor of the same stream was faster: its entry is judged like any other.
             continue
-    _register(storage, state_root, entry)
+    _register(storage, state_root, entry, owns_log=owns_log)
 
 
-def _register(storage: Storage, state_root: str, entry: RegistryEntry) -> None:
-    entries = read_registry(storage, state_root)
-    _refuse_conflicts(entries, entry, state_root)
-    address = entry_address(state_root, entry.stream)
-    known = next((other for other in entries if other.stream == entry.stream), None)
+def _register(storage: Storage, state_root: str, entry: RegistryEntry, *, owns_log: bool) -> None:
+    own = standing_of(storage, state_root, entry, owns_log=owns_log, registry=Registry(()))
+    standing = own if own.is_established else _standing_anew(storage, state_root, entry, owns_log=owns_log)
+    _refuse(standing.conflicts, state_root)
+    address, known = entry_address(state_root, entry.stream), standing.entry
     if known:
         current = replace(entry, query_id=entry.query_id or known.query_id)
         if current != known:
@@ -87,27 +209,30 @@ def _register(storage: Storage, state_root: str, entry: RegistryEntry) -> None:
         return
     storage.create(address, codec.encode(entry))
     try:
-        _refuse_conflicts(read_registry(storage, state_root), entry, state_root)
+        _refuse(_standing_anew(storage, state_root, entry, owns_log=owns_log).conflicts, state_root)
     except SettingsError:
         storage.delete(address)
         raise
 
 
-def _refuse_conflicts(entries: Iterable[RegistryEntry], candidate: RegistryEntry, state_root: str) -> None:
-    conflicts = registry_conflicts(entries, candidate)
+def _standing_anew(storage: Storage, state_root: str, entry: RegistryEntry, *, owns_log: bool) -> Standing:
+    registry = read_registry(storage, state_root)
+    return standing_of(storage, state_root, entry, owns_log=owns_log, registry=registry)
+
+
+def _refuse(conflicts: Sequence[str], state_root: str) -> None:
     if conflicts:
         raise SettingsError(f"{'; '.join(conflicts)} (registry: {registry_folder(state_root)})")
 
 
-def _read_entry(storage: ReadableStorage, state_root: str, stream: str) -> RegistryEntry | None:
-    address = entry_address(state_root, stream)
-    try:
-        entry = codec.decode(RegistryEntry, storage.read(address), address=address)
-    except ObjectNotFoundError:
-        return None  # Taken back since the listing.
-    if entry.stream != stream:
-        raise CorruptRecordError(f"{address} holds the entry of {entry.stream}: it was copied or renamed")
-    return entry
+def _broken_refusal(candidate: RegistryEntry, broken: BrokenEntry) -> str:
+    """Unreadable is not absent: it may hold another checkpoint of this stream, or this checkpoint of another."""
+    if broken.stream == candidate.stream:
+        return f"{candidate.stream}: its registry entry can't be read: {broken.reason}. Restore the file"
+    return (
+        f"{candidate.stream}: it was never started on {candidate.checkpoint}, and a registry entry that may be in its way"
+        f" can't be read: {broken.reason}. Restore the file"
+    )
 
 
 def _root_refusal(candidate: RegistryEntry) -> str:
@@ -139,13 +264,7 @@ def _foreign_refusal(other: RegistryEntry, candidate: RegistryEntry) -> str:
     """No two streams share a checkpoint, nor does one lie in the other's or in what the suite makes beside it."""
     if other.checkpoint == candidate.checkpoint:
         return f"{candidate.stream}: checkpoint {candidate.checkpoint} belongs to stream {other.stream}: choose another"
-    if _lies_in(candidate.checkpoint, other.checkpoint) or _lies_in(other.checkpoint, candidate.checkpoint):
-        return (
-            f"{candidate.stream}: checkpoint {candidate.checkpoint} is nested with {other.checkpoint} of stream"
-            f" {other.stream}: choose a folder apart from it"
-        )
-    return ""
-
-
-def _lies_in(inner: str, checkpoint: str) -> bool:
-    return any(place.checkpoint == checkpoint for place in own_places_around(inner))
+    return (
+        f"{candidate.stream}: checkpoint {candidate.checkpoint} is nested with {other.checkpoint} of stream"
+        f" {other.stream}: choose a folder apart from it"
+    )

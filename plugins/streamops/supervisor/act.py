@@ -91,7 +91,12 @@ class Actor:
         checkpoint = observation.checkpoint
         position = position_of(checkpoint, observation.companions) if checkpoint else self._observer.position()
         if self._spec.mode is not Mode.BACKFILL:  # Its checkpoint is its own by its very name, and nobody declares it.
-            register(self._log.storage, self._state_root, registry_entry(self._spec, position.query_id))
+            register(
+                self._log.storage,
+                self._state_root,
+                registry_entry(self._spec, position.query_id),
+                owns_log=observation.state.stream == self._spec.name,
+            )
         token = uuid.uuid4().hex
         body = Claimed(
             stream=self._spec.name,

@@ -18,7 +18,7 @@ from streamops.control.drivers import (
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.control.log import LogReader
 from streamops.control.records import ClaimMode, DriverHandle, Position
-from streamops.control.registry import RegistryEntry, read_registry, registry_conflicts
+from streamops.control.registry import RegistryEntry, SharedRegistry, Standing, standing_of
 from streamops.control.state import Epoch, LogState, Note
 from streamops.control.topics import Topics
 from streamops.coverage import Coverage
@@ -138,6 +138,7 @@ class Observer:
         host: str = "",
         prober: Prober | None = None,
         broker_for: BrokerFor | None = None,
+        registry: SharedRegistry | None = None,
     ) -> None:
         self._host = host
         self._spec = spec
@@ -145,6 +146,7 @@ class Observer:
         self._launcher = launcher
         self._clock = clock
         self._state_root = state_root
+        self._registry = registry or SharedRegistry(clock, max_age=timedelta(0))
         self._control = control_folder(spec.checkpoint)
         self._prober = prober or NetworkProber(clock)
         self._source_coverage = SourceCoverage(spec, broker_for, storage=storage, clock=clock)
@@ -176,10 +178,17 @@ class Observer:
             seen,
             checkpoint=checkpoint,
             companions=companions,
-            registry_conflicts=registry_conflicts(
-                read_registry(self._storage, self._state_root), registry_entry(self._spec, checkpoint.query_id)
-            ),
+            registry_conflicts=self._standing(state, checkpoint.query_id).conflicts,
             dependency=self._dependency(state),
+        )
+
+    def _standing(self, state: LogState, query_id: str | None) -> Standing:
+        return standing_of(
+            self._storage,
+            self._state_root,
+            registry_entry(self._spec, query_id),
+            owns_log=state.stream == self._spec.name,
+            registry=self._registry.of(self._storage, self._state_root),
         )
 
     def deepen(self, seen: Observation) -> Observation:

@@ -15,6 +15,7 @@ from streamops.clock import Clock
 from streamops.control.attendance import AttendanceBook
 from streamops.control.log import ControlLog
 from streamops.control.records import Author
+from streamops.control.registry import SharedRegistry
 from streamops.control.snapshot import load_state, refresh_state
 from streamops.control.state import LogState
 from streamops.errors import AppendRefusedError, CorruptRecordError
@@ -60,8 +61,13 @@ class Supervisor:
         author: Author,
         prober: Prober | None = None,
         broker_for: BrokerFor | None = None,
+        registry: SharedRegistry | None = None,
     ) -> None:
-        """Without `broker_for` a start does not ask Kafka whether what it reads is still there."""
+        """Without `broker_for` a start does not ask Kafka whether what it reads is still there.
+
+        `registry` is what the supervisors of a process share; without it every look at a stream that is down reads all
+        entries.
+        """
         self.spec = spec
         self._storage = storage
         self._clock = clock
@@ -75,6 +81,7 @@ class Supervisor:
             host=author.host,
             prober=prober,
             broker_for=broker_for,
+            registry=registry,
         )
         self._attendance = AttendanceBook(storage, state_root, stream=spec.name, author=author, clock=clock)
         self._actor = Actor(

@@ -10,6 +10,7 @@ import pytest
 
 from streamops.cli.supervision import Declared, StreamLoop, Supervision, rest_after
 from streamops.control.layout import record_address
+from streamops.control.registry import SharedRegistry
 from streamops.errors import LaunchError
 from streamops.supervisor import Action, Decision
 from support.checkpoints import write_checkpoint
@@ -214,7 +215,7 @@ def test_trouble_with_one_stream_is_told_once_and_stops_no_other(
 @pytest.fixture
 def loop(terminal: Terminal) -> StreamLoop:
     declared = Declared(spec=terminal.spec(), state_root=terminal.project.address("data/state"))
-    return StreamLoop(declared, terminal.wiring, interval=timedelta(seconds=2))
+    return StreamLoop(declared, terminal.wiring, interval=timedelta(seconds=2), registry=SharedRegistry(terminal.clock))
 
 
 def test_a_stream_in_trouble_is_asked_less_and_less_often(terminal: Terminal, loop: StreamLoop) -> None:

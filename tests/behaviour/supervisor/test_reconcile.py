@@ -109,10 +109,18 @@ def test_a_process_table_that_can_not_be_read_is_told(place):
     assert "no /proc here" in found.evidence
 
 
-def test_a_registry_that_can_not_be_read_is_told(place):
-    place.storage.write(entry_address(place.world.state_root, "orders"), b"{half")
+def test_a_registry_entry_that_can_not_be_read_is_told_and_hides_no_other(place):
+    address = entry_address(place.world.state_root, "broken")
+    place.storage.write(address, b"{half")
+    place.specs = ()
 
-    assert "the registry can't be read" in place.the_finding().evidence
+    found = place.reconcile().findings
+
+    assert [(finding.kind, finding.stream) for finding in found] == [
+        (FindingKind.UNREADABLE, ""),
+        (FindingKind.LEFT_SETTINGS, "orders"),
+    ]
+    assert address in found[0].evidence
 
 
 # Declarations

@@ -3,15 +3,21 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from streamops.control import codec
 from streamops.control.registry import (
     RegistryEntry,
+    SharedRegistry,
     entry_address,
     read_registry,
     register,
-    registry_conflicts,
+    standing_of,
 )
-from streamops.errors import CorruptRecordError, SettingsError
+from streamops.errors import SettingsError, StorageError
+from streamops.storage import DEFAULT_READ_LIMIT
 from streamops.storage.memory import MemoryStorage
+from support.clock import FakeClock
+from support.counting_storage import CountingStorage
+from support.specs import seconds
 
 STATE = "file:///state"
 
@@ -25,16 +31,27 @@ def an_entry(stream: str = "orders", *, checkpoint: str = "", sink: str = "", qu
     )
 
 
+def entries(storage: MemoryStorage) -> tuple[RegistryEntry, ...]:
+    return read_registry(storage, STATE).entries
+
+
+def conflicts(known: RegistryEntry, candidate: RegistryEntry, *, owns_log: bool = False) -> tuple[str, ...]:
+    """Of a look at a registry that holds one entry."""
+    storage = MemoryStorage()
+    storage.write(entry_address(STATE, known.stream), codec.encode(known))
+    return standing_of(storage, STATE, candidate, owns_log=owns_log, registry=read_registry(storage, STATE)).conflicts
+
+
 def test_an_entered_stream_is_read_back() -> None:
     storage = MemoryStorage()
     register(storage, STATE, an_entry("returns"))
     register(storage, STATE, an_entry("orders"))
 
-    assert read_registry(storage, STATE) == (an_entry("orders"), an_entry("returns"))
+    assert entries(storage) == (an_entry("orders"), an_entry("returns"))
 
 
 def test_a_registry_that_nobody_has_written_yet_is_empty() -> None:
-    assert read_registry(MemoryStorage(), STATE) == ()
+    assert entries(MemoryStorage()) == ()
 
 
 def test_files_that_are_no_entries_are_skipped() -> None:
@@ -42,7 +59,7 @@ def test_files_that_are_no_entries_are_skipped() -> None:
     storage.write(f"{STATE}/registry/.orders.json.1f.tmp", b"half")
     storage.write(f"{STATE}/registry/README", b"text")
 
-    assert read_registry(storage, STATE) == ()
+    assert entries(storage) == ()
 
 
 @pytest.mark.parametrize(
@@ -52,14 +69,18 @@ def test_files_that_are_no_entries_are_skipped() -> None:
         pytest.param(b'{"stream": "orders"', id="cut off"),
         pytest.param(b'{"stream": "orders"}', id="fields are missing"),
         pytest.param(b'{"stream":"returns","checkpoint":"c","sink":"s","query_id":""}', id="of another stream"),
+        pytest.param(b" " * (DEFAULT_READ_LIMIT + 1), id="larger than what is read"),
     ],
 )
-def test_an_entry_that_cannot_be_trusted_is_an_error_that_names_the_file(content: bytes) -> None:
+def test_an_entry_that_cannot_be_trusted_is_told_with_its_file_and_hides_no_other(content: bytes) -> None:
     storage = MemoryStorage()
+    register(storage, STATE, an_entry("stock"))
     storage.write(f"{STATE}/registry/orders.json", content)
 
-    with pytest.raises(CorruptRecordError, match=r"/state/registry/orders\.json"):
-        read_registry(storage, STATE)
+    (broken,) = read_registry(storage, STATE).broken
+
+    assert "/state/registry/orders.json" in broken.reason
+    assert entries(storage) == (an_entry("stock"),)
 
 
 def test_fields_of_a_newer_version_are_skipped() -> None:
@@ -68,7 +89,7 @@ def test_fields_of_a_newer_version_are_skipped() -> None:
         entry_address(STATE, "orders"), b'{"stream":"orders","checkpoint":"c","sink":"s","query_id":"q","owner":"x"}'
     )
 
-    assert read_registry(storage, STATE) == (an_entry(checkpoint="c", sink="s", query_id="q"),)
+    assert entries(storage) == (an_entry(checkpoint="c", sink="s", query_id="q"),)
 
 
 @pytest.mark.parametrize(
@@ -145,10 +166,10 @@ def test_a_conflict_is_refused_and_leaves_the_registry_as_it_was(
     storage = MemoryStorage()
     register(storage, STATE, known)
 
-    assert reason in registry_conflicts([known], candidate)[0]
+    assert reason in conflicts(known, candidate)[0]
     with pytest.raises(SettingsError, match=reason):
         register(storage, STATE, candidate)
-    assert read_registry(storage, STATE) == (known,)
+    assert entries(storage) == (known,)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +189,7 @@ def test_a_conflict_is_refused_and_leaves_the_registry_as_it_was(
     ],
 )
 def test_what_only_looks_like_a_conflict_passes(known: RegistryEntry, candidate: RegistryEntry) -> None:
-    assert registry_conflicts([known], candidate) == ()
+    assert conflicts(known, candidate) == ()
 
 
 def test_a_later_start_brings_sink_and_query_id_up_to_date() -> None:
@@ -176,7 +197,7 @@ def test_a_later_start_brings_sink_and_query_id_up_to_date() -> None:
     register(storage, STATE, an_entry())
     register(storage, STATE, an_entry(sink="file:///other", query_id="q"))
 
-    assert read_registry(storage, STATE) == (an_entry(sink="file:///other", query_id="q"),)
+    assert entries(storage) == (an_entry(sink="file:///other", query_id="q"),)
 
 
 def test_a_known_query_id_is_not_forgotten() -> None:
@@ -184,7 +205,7 @@ def test_a_known_query_id_is_not_forgotten() -> None:
     register(storage, STATE, an_entry(query_id="q"))
     register(storage, STATE, an_entry())
 
-    assert read_registry(storage, STATE) == (an_entry(query_id="q"),)
+    assert entries(storage) == (an_entry(query_id="q"),)
 
 
 def test_a_stream_whose_entry_was_removed_may_have_another_checkpoint() -> None:
@@ -193,7 +214,7 @@ def test_a_stream_whose_entry_was_removed_may_have_another_checkpoint() -> None:
     storage.delete(entry_address(STATE, "orders"))
     register(storage, STATE, an_entry(checkpoint="file:///new"))
 
-    assert read_registry(storage, STATE) == (an_entry(checkpoint="file:///new"),)
+    assert entries(storage) == (an_entry(checkpoint="file:///new"),)
 
 
 class OvertakenStorage(MemoryStorage):
@@ -217,14 +238,14 @@ def test_who_looks_second_takes_its_entry_back_whatever_its_name(late: str) -> N
 
     with pytest.raises(SettingsError, match="belongs to stream orders"):
         register(storage, STATE, an_entry(late, checkpoint="file:///cp"))
-    assert read_registry(storage, STATE) == (faster,)
+    assert entries(storage) == (faster,)
 
 
 def test_two_supervisors_of_one_stream_both_succeed() -> None:
     storage = OvertakenStorage(an_entry(query_id="q"))
     register(storage, STATE, an_entry())
 
-    assert read_registry(storage, STATE) == (an_entry(query_id="q"),)
+    assert entries(storage) == (an_entry(query_id="q"),)
 
 
 @pytest.mark.parametrize("inner", ["", "/inner"], ids=["same", "nested"])
@@ -248,6 +269,69 @@ def test_two_streams_at_once_are_never_both_entered_on_one_checkpoint(inner: str
             answers = list(threads.map(is_entered, candidates))
 
             assert sum(answers) <= 1
-            assert [entry.stream for entry in read_registry(storage, STATE)] == [
+            assert [entry.stream for entry in entries(storage)] == [
                 entry.stream for entry, entered in zip(candidates, answers, strict=True) if entered
             ]
+
+
+BROKEN = entry_address(STATE, "broken")
+
+
+def test_a_broken_entry_stops_its_own_stream_and_first_starts_and_nobody_else():
+    storage = MemoryStorage()
+    register(storage, STATE, an_entry("orders"))
+    storage.write(BROKEN, b"")
+    registry = read_registry(storage, STATE)
+
+    def told(stream: str, *, owns_log: bool) -> tuple[str, ...]:
+        return standing_of(storage, STATE, an_entry(stream), owns_log=owns_log, registry=registry).conflicts
+
+    assert told("orders", owns_log=True) == ()
+    for stream, owns_log in (("broken", True), ("returns", False), ("returns", True), ("orders", False)):
+        (refusal,) = told(stream, owns_log=owns_log)
+        assert BROKEN in refusal
+        with pytest.raises(SettingsError, match="broken"):
+            register(storage, STATE, an_entry(stream), owns_log=owns_log)
+    register(storage, STATE, an_entry("orders", query_id="q"), owns_log=True)
+
+    assert entries(storage) == (an_entry("orders", query_id="q"),)
+
+
+def test_an_entry_that_the_place_does_not_give_is_no_broken_one():
+    class Unreachable(MemoryStorage):
+        def read(self, address: str, *, limit: int = DEFAULT_READ_LIMIT) -> bytes:
+            raise StorageError(f"{address}: Input/output error (EIO)")
+
+    storage = Unreachable()
+    storage.write(BROKEN, b"")
+
+    with pytest.raises(StorageError, match="EIO"):
+        read_registry(storage, STATE)
+
+
+def test_all_streams_that_are_down_at_once_cost_a_read_each_and_one_of_the_whole():
+    inner, clock, streams = MemoryStorage(), FakeClock(), [an_entry(f"s{number}") for number in range(200)]
+    for entry in streams:
+        inner.write(entry_address(STATE, entry.stream), codec.encode(entry))
+    storage, shared = CountingStorage(inner), SharedRegistry(clock)
+
+    for entry in streams:
+        registry = shared.of(storage, STATE)
+        assert standing_of(storage, STATE, entry, owns_log=True, registry=registry).conflicts == ()
+        register(storage, STATE, entry, owns_log=True)
+
+    assert storage.calls == {"list": 1, "read": 3 * len(streams)}
+    clock.advance(seconds(10))
+    shared.of(storage, STATE)
+    assert storage.calls == {"list": 2, "read": 4 * len(streams)}
+
+
+def test_a_first_start_looks_anew_whatever_is_shared():
+    storage, shared = MemoryStorage(), SharedRegistry(FakeClock())
+    shared.of(storage, STATE)
+    register(storage, STATE, an_entry("returns", checkpoint="file:///cp"))
+    late = an_entry("orders", checkpoint="file:///cp")
+
+    assert not standing_of(storage, STATE, late, owns_log=False, registry=shared.of(storage, STATE)).conflicts
+    with pytest.raises(SettingsError, match="belongs to stream returns"):
+        register(storage, STATE, late)

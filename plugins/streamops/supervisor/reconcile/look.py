@@ -72,7 +72,8 @@ def fleet_facts(declared: Declared, doors: Doors) -> FleetFacts:
     registry = _asked(
         lambda: read_registry(doors.storage_for(declared.state_root), declared.state_root), "the registry", troubles
     )
-    subjects = _subjects(declared, registry or ())
+    troubles += [f"a registry entry can't be read: {entry.reason}" for entry in registry.broken] if registry else []
+    subjects = _subjects(declared, registry.entries if registry else ())
     by_control: dict[str, tuple[FoundDriver, ...]] = {}
     for driver in living:
         by_control[driver.control] = (*by_control.get(driver.control, ()), driver)
