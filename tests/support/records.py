@@ -120,7 +120,7 @@ handles = st.builds(
 authors = st.builds(Author, actor=texts, host=texts, pid=st.integers(0, 2**22))
 
 BODIES: dict[type, st.SearchStrategy[Body]] = {
-    Adopted: st.builds(Adopted, stream=texts, position=positions, epochs_seen=epochs),
+    Adopted: st.builds(Adopted, stream=texts, position=positions, epochs_seen=epochs, from_stream=texts),
     Claimed: st.builds(
         Claimed,
         stream=texts,

@@ -124,7 +124,8 @@ def check(
         raise SettingsError("which checkpoint? `streamops check CHECKPOINT`")
     if spec := _declared(context, checkpoint):
         _refuse_options_of_a_folder(context, spec)
-        declared = check_stream(spec, storage_for=storage_for, now=SystemClock().now())
+        state_root = session_of(context).settings().state_root
+        declared = check_stream(spec, storage_for=storage_for, now=SystemClock().now(), state_root=state_root)
         refuse_without_library(declared.sink)
         _show(declared, as_json=as_json)
         raise typer.Exit(EXIT_CODES[declared.verdict])

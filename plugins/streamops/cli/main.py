@@ -19,6 +19,7 @@ from streamops.cli import (
     config,
     dlq,
     estimate,
+    forget,
     history,
     lag,
     logs,
@@ -52,6 +53,7 @@ app.command()(requests.start)
 app.command()(requests.restart)
 app.command()(requests.release)
 app.command()(requests.adopt)
+app.command()(forget.forget)
 app.command()(catchup.catchup)
 app.command()(backfill.backfill)
 app.command()(batches.batches)

@@ -20,9 +20,12 @@ from streamops.cli.options import (
     session_of,
 )
 from streamops.cli.output import output
+from streamops.cli.wiring import Session
 from streamops.control.records import Record
+from streamops.errors import SettingsError
 from streamops.supervisor.act_plan import Act
 from streamops.supervisor.act_plans import plan_adopt, plan_release, plan_start
+from streamops.supervisor.sight import Sight
 
 
 def stop(
@@ -179,17 +182,34 @@ def adopt(
 ) -> None:
     """Take over a checkpoint with a history of others.
 
-    It was written before streamops looked after it, or its control log is lost. Stop the program that runs the query first,
-    and what starts it again. This is refused when a process of this host names the checkpoint, and when that moves while it
-    is watched: for half as long again as its slowest batch where a batch is planned and not committed.
+    It was written before streamops looked after it, its control log is lost, or the stream was renamed: the log is that of
+    another name, which no settings declare any more. Stop the program that runs the query first, and what starts it again.
+    This is refused when a process of this host names the checkpoint, and when that moves while it is watched: for half as
+    long again as its slowest batch where a batch is planned and not committed.
     """
     session = session_of(context)
     desk = session.desk(session.spec(stream))
     first = desk.requests.hand_over(Act.ADOPT, at_least=watch, is_vouched=confirm_stopped)
-    plan = plan_adopt(desk.sight(), desk.spec, reason=reason, hand_over=first)
+    sight = desk.sight()
+    former = _former_owner(session, sight, stream)
+    plan = plan_adopt(sight, desk.spec, reason=reason, hand_over=first, from_stream=former)
 
     def act() -> tuple[Record, ...]:
-        return (desk.requests.adopt(reason, watch=watch, is_vouched=confirm_stopped),)
+        return (desk.requests.adopt(reason, watch=watch, is_vouched=confirm_stopped, from_stream=former),)
 
     result = carry_out(session, desk, plan, Manner(yes=yes, dry_run=dry_run), act=act)
     output(as_json=as_json).result(result)
+
+
+def _former_owner(session: Session, sight: Sight, stream: str) -> str:
+    """Whose log it is, where that is another stream's; SettingsError while that one is declared, well or not."""
+    owner = sight.look.observation.state.stream
+    if owner in ("", stream):
+        return ""
+    settings = session.settings()
+    if owner in {spec.name for spec in settings.streams} | {problem.stream for problem in settings.errors}:
+        raise SettingsError(
+            f"stream {stream}: its control log belongs to {owner}, which {settings.path} declares as well: remove that"
+            " declaration if it was renamed, or choose another checkpoint"
+        )
+    return owner

@@ -58,9 +58,11 @@ def _apply(state: LogState, record: Record) -> LogState:
 
 
 def _adopted(state: LogState, body: Adopted, note: Note) -> LogState | None:
+    if body.from_stream and (body.from_stream != state.stream or state.open_epochs):
+        return None
     return replace(
         state,
-        stream=state.stream or body.stream,
+        stream=body.stream if body.from_stream else state.stream or body.stream,
         position=body.position,
         parked=None,
         epochs_seen=max(state.epochs_seen, body.epochs_seen),

@@ -90,6 +90,8 @@ class Adopted:
     epochs_seen: int = 0
     """The highest epoch that ever left a trace here: the next claim goes above it, or its driver would take the folder
     of an earlier one for a second instance of itself."""
+    from_stream: str = ""
+    """Whose log it was until now, where a stream takes it over under another name; empty where the owner stays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

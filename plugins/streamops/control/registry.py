@@ -45,6 +45,9 @@ class RegistryEntry:
     sink: str
     query_id: str
     """Spark's id of the query; empty until the checkpoint has one."""
+    was_submitted: bool = True
+    """Whether a driver was ever about to be submitted: before that nothing is missed where nothing is. Entries of earlier
+    versions do not say, and count as such."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,8 +180,12 @@ def standing_of(
     return Standing(entry=own, is_established=is_established, conflicts=conflicts)
 
 
-def register(storage: Storage, state_root: str, entry: RegistryEntry, *, owns_log: bool = False) -> None:
+def register(
+    storage: Storage, state_root: str, entry: RegistryEntry, *, owns_log: bool = False, starts_anew: bool = False
+) -> None:
     """Enter a stream, or bring its sink and query id up to date; a query id that is known stays when none is given.
+
+    With `starts_anew` it goes: a person has accepted that the checkpoint has no query any more.
 
     Raises SettingsError for conflicts. Two streams with one checkpoint are never both entered: each creates its entry
     *before* it looks for others again, so of two at once at least one sees the other and takes its own entry back.
@@ -190,20 +197,34 @@ def register(storage: Storage, state_root: str, entry: RegistryEntry, *, owns_lo
     """
     for _ in range(_REGISTER_TRIES - 1):
         try:
-            return _register(storage, state_root, entry, owns_log=owns_log)
+            return _register(storage, state_root, entry, owns_log=owns_log, starts_anew=starts_anew)
         except ObjectExistsError:
             # Another supervisor of the same stream was faster: its entry is judged like any other.
             continue
-    _register(storage, state_root, entry, owns_log=owns_log)
+    _register(storage, state_root, entry, owns_log=owns_log, starts_anew=starts_anew)
 
 
-def _register(storage: Storage, state_root: str, entry: RegistryEntry, *, owns_log: bool) -> None:
+def note_driver(storage: Storage, state_root: str, stream: str, *, query_id: str = "") -> None:
+    """Keep that a driver of the stream is about to be, and the query id that it has told of, should none be known.
+
+    A query goes on for months under one claim: without this the registry would take its checkpoint for one to come, and
+    a volume that is not mounted for a new stream. Does nothing where the stream is not entered. StorageError.
+    """
+    known = read_entry(storage, state_root, stream)
+    if isinstance(known, RegistryEntry):
+        noted = replace(known, was_submitted=True, query_id=known.query_id or query_id)
+        if noted != known:
+            storage.write(entry_address(state_root, stream), codec.encode(noted))
+
+
+def _register(storage: Storage, state_root: str, entry: RegistryEntry, *, owns_log: bool, starts_anew: bool) -> None:
     own = standing_of(storage, state_root, entry, owns_log=owns_log, registry=Registry(()))
     standing = own if own.is_established else _standing_anew(storage, state_root, entry, owns_log=owns_log)
     _refuse(standing.conflicts, state_root)
     address, known = entry_address(state_root, entry.stream), standing.entry
     if known:
-        current = replace(entry, query_id=entry.query_id or known.query_id)
+        query_id = entry.query_id or ("" if starts_anew else known.query_id)
+        current = replace(known, sink=entry.sink, query_id=query_id)
         if current != known:
             storage.write(address, codec.encode(current))
         return
@@ -228,10 +249,13 @@ def _refuse(conflicts: Sequence[str], state_root: str) -> None:
 def _broken_refusal(candidate: RegistryEntry, broken: BrokenEntry) -> str:
     """Unreadable is not absent: it may hold another checkpoint of this stream, or this checkpoint of another."""
     if broken.stream == candidate.stream:
-        return f"{candidate.stream}: its registry entry can't be read: {broken.reason}. Restore the file"
+        return (
+            f"{candidate.stream}: its registry entry can't be read: {broken.reason}. Restore the file, or"
+            f" `streamops forget {candidate.stream} --reason …`"
+        )
     return (
         f"{candidate.stream}: it was never started on {candidate.checkpoint}, and a registry entry that may be in its way"
-        f" can't be read: {broken.reason}. Restore the file"
+        f" can't be read: {broken.reason}. Restore the file, or `streamops forget {broken.stream} --reason …`"
     )
 
 
@@ -249,13 +273,13 @@ def _own_refusal(known: RegistryEntry, candidate: RegistryEntry) -> str:
     if known.checkpoint != candidate.checkpoint:
         return (
             f"{candidate.stream}: its checkpoint moved from {known.checkpoint} to {candidate.checkpoint}: set it back,"
-            f" or remove registry/{candidate.stream}.json below state_root when the move is meant"
+            f" or `streamops forget {candidate.stream} --reason …` when the move is meant"
         )
     if known.query_id and candidate.query_id and known.query_id != candidate.query_id:
         return (
             f"{candidate.stream}: checkpoint {candidate.checkpoint} holds query {candidate.query_id}, registered is"
-            f" {known.query_id}: it was replaced; restore it, or remove registry/{candidate.stream}.json below"
-            " state_root when that is meant"
+            f" {known.query_id}: it was replaced; restore it, or `streamops forget {candidate.stream} --reason …` when"
+            " that is meant"
         )
     return ""
 

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 SNAPSHOT_INTERVAL = 50
 """Records between two snapshots."""
 
-FOLD_VERSION = 9
+FOLD_VERSION = 10
 """Raised whenever the fold gives another state for the same records."""
 
 

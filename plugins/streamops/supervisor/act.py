@@ -20,7 +20,7 @@ from streamops.control.records import (
     RestartRequested,
     Submitted,
 )
-from streamops.control.registry import register
+from streamops.control.registry import note_driver, register
 from streamops.control.snapshot import save_snapshot_if_due
 from streamops.control.state import Epoch
 from streamops.errors import AppendRefusedError, StreamOpsError
@@ -96,6 +96,7 @@ class Actor:
                 self._state_root,
                 registry_entry(self._spec, position.query_id),
                 owns_log=observation.state.stream == self._spec.name,
+                starts_anew=decision.accepts_unsafe and not position.query_id,
             )
         token = uuid.uuid4().hex
         body = Claimed(
@@ -118,6 +119,8 @@ class Actor:
         epoch = observation.state.newest
         if epoch is None:
             raise AssertionError("a submit without a claim was decided")
+        if self._spec.mode is not Mode.BACKFILL:
+            note_driver(self._log.storage, self._state_root, self._spec.name)
         self._claims.discard(epoch.claim.token)
         try:
             request = submit_request(self._spec.as_run(epoch.claim.mode), epoch, self._log.control, self._state_root)

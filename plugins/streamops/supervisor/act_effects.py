@@ -10,6 +10,7 @@ from streamops.launch import DriverState
 from streamops.restart import Safety
 from streamops.spec import Mode, StreamSpec
 from streamops.spec.names import dag_id_of
+from streamops.supervisor.decision import Action
 from streamops.supervisor.drift import Declaration, Drift, drift_between
 from streamops.supervisor.observe import EpochFacts
 from streamops.supervisor.sight import Sight
@@ -81,6 +82,8 @@ def next_start(
         return (f"its checkpoint has a history of others: `streamops adopt {spec.name}` comes first",)
     if observation.registry_conflicts:
         return (f"it stays blocked: {'; '.join(observation.registry_conflicts)}",)
+    if sight.look.decision.action is Action.BLOCKED and not adopts:
+        return (f"it stays blocked: {sight.look.decision.reason}",)
     plan = sight.start_plan
     what = f"a start now is {plan.safety}: {plan.summary}"
     accepted = accepts_unsafe or spec.sink.guarantee.accepts(plan.safety)

@@ -180,17 +180,19 @@ def plan_release(
     )
 
 
-def plan_adopt(sight: Sight, spec: StreamSpec, *, reason: str, hand_over: HandOver) -> ActPlan:
-    """Take over a checkpoint that others have written.
+def plan_adopt(sight: Sight, spec: StreamSpec, *, reason: str, hand_over: HandOver, from_stream: str = "") -> ActPlan:
+    """Take over a checkpoint that others have written, or the log of a stream of another name.
 
     ControlLogError when there is nothing to adopt, or when somebody seems to run the query.
     """
     look = sight.look
     state, checkpoint = look.observation.state, look.observation.checkpoint
+    if from_stream:
+        refuse_to_take_over(state, spec, from_stream=from_stream)
     is_behind = look.observation.epochs_ahead > 0
-    if state.position is not None and not is_behind:
+    if state.position is not None and not is_behind and not from_stream:
         raise ControlLogError(f"stream {spec.name}: its checkpoint has a control log already, nothing to adopt")
-    if checkpoint is None or (checkpoint.is_new and not is_behind):
+    if checkpoint is None or (checkpoint.is_new and not is_behind and not from_stream):
         raise ControlLogError(f"stream {spec.name}: its checkpoint is new, nothing to adopt")
     return ActPlan(
         act=Act.ADOPT,
@@ -200,6 +202,7 @@ def plan_adopt(sight: Sight, spec: StreamSpec, *, reason: str, hand_over: HandOv
         effects=(
             *_watched_first(hand_over, spec),
             f"query {checkpoint.query_id or 'without id'} at batch {checkpoint.last_offset} becomes ours",
+            *((f"its control log goes over from {from_stream} to {spec.name}",) if from_stream else ()),
             *next_start(sight, spec, wants_running=state.desire is Desire.RUNNING, parks=False, adopts=True),
         ),
     )
@@ -216,6 +219,19 @@ def _watched_first(hand_over: HandOver, spec: StreamSpec) -> tuple[str, ...]:
         f"the checkpoint is watched for {in_seconds(hand_over.watch)} first{why}: if it moves, somebody runs it and this is"
         " refused",
     )
+
+
+def refuse_to_take_over(state: LogState, spec: StreamSpec, *, from_stream: str) -> None:
+    """ControlLogError where the log is not that stream's, or while a driver of it may live."""
+    if state.stream != from_stream:
+        raise ControlLogError(
+            f"{called(spec)}: its control log belongs to {state.stream or 'nobody'}, not to {from_stream}"
+        )
+    if state.open_epochs:
+        raise ControlLogError(
+            f"{called(spec)}: epoch {state.open_epochs[-1].number} of {from_stream} is open, its driver may live: declare"
+            f" {from_stream} once more, `streamops stop {from_stream} --reason …`, then rename it"
+        )
 
 
 def refuse_if_seen_alive(look: Look, spec: StreamSpec, *, epoch: int) -> EpochFacts:

@@ -45,6 +45,11 @@ def to_adopt(spec: StreamSpec) -> str:
     return f"streamops adopt {spec.name}"
 
 
+def to_forget(spec: StreamSpec) -> str:
+    """Lets the registry forget a stream, so that its next start is a first one."""
+    return f"streamops forget {_declared(spec) if spec.mode is Mode.BACKFILL else spec.name}"
+
+
 def resume_command(stream: str, backfill: str) -> str:
     """Goes on with a backfill of a declared stream."""
     return f"streamops backfill {stream} --resume {backfill}"

@@ -4,7 +4,7 @@ from streamops.spec import StreamSpec
 from streamops.supervisor.decision import Decision
 from streamops.supervisor.epoch_rules import decide_newest_epoch, decide_older_epoch
 from streamops.supervisor.observe import Observation
-from streamops.supervisor.start_rules import belongs_elsewhere, decide_start, log_is_behind
+from streamops.supervisor.start_rules import belongs_elsewhere, decide_start, log_is_behind, missing
 
 
 def decide(observation: Observation, spec: StreamSpec, *, mine: frozenset[str]) -> Decision:
@@ -14,7 +14,9 @@ def decide(observation: Observation, spec: StreamSpec, *, mine: frozenset[str]) 
     whole. Then older epochs: nothing may be submitted
     while one of their drivers may live. Then the newest epoch; only when all have ended is a start considered.
     """
-    if decision := belongs_elsewhere(observation, spec) or log_is_behind(observation, spec):
+    if decision := (
+        belongs_elsewhere(observation, spec) or log_is_behind(observation, spec) or missing(observation, spec)
+    ):
         return decision
     newest = observation.state.newest
     for facts in observation.epochs:

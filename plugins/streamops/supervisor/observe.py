@@ -98,6 +98,8 @@ class Observation:
     tracks_progress_async: bool = False
     """Whether the logs of the stream's own checkpoint have holes by intent."""
     registry_conflicts: tuple[str, ...] = ()
+    registered: RegistryEntry | None = None
+    """What the registry knows of the stream, read with `checkpoint`."""
     unchanged_for: timedelta = timedelta(0)
     """How long the log has not grown under this observer's eyes."""
     epochs_ahead: int = 0
@@ -174,11 +176,13 @@ class Observer:
         if any(facts.status for facts in epochs):
             return seen
         checkpoint, companions = read_checkpoints(self._storage, self._spec.checkpoint)
+        standing = self._standing(state, checkpoint.query_id)
         return replace(
             seen,
             checkpoint=checkpoint,
             companions=companions,
-            registry_conflicts=self._standing(state, checkpoint.query_id).conflicts,
+            registry_conflicts=standing.conflicts,
+            registered=standing.entry,
             dependency=self._dependency(state),
         )
 
@@ -305,4 +309,10 @@ def _newest_beat(traces: tuple[DriverTraces, ...]) -> Heartbeat | None:
 
 def registry_entry(spec: StreamSpec, query_id: str | None) -> RegistryEntry:
     """What the registry keeps of a stream."""
-    return RegistryEntry(stream=spec.name, checkpoint=spec.checkpoint, sink=spec.sink.address, query_id=query_id or "")
+    return RegistryEntry(
+        stream=spec.name,
+        checkpoint=spec.checkpoint,
+        sink=spec.sink.address,
+        query_id=query_id or "",
+        was_submitted=False,
+    )

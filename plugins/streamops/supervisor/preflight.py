@@ -10,6 +10,7 @@ from streamops.coverage import Coverage
 from streamops.restart import RestartPlan, Safety, plan_restart
 from streamops.restart.engines import engine_after
 from streamops.restart.plan import plan_in_depth
+from streamops.restart.registered import with_registry
 from streamops.restart.sink_effect import with_sink
 from streamops.spec import TriggerKind
 from streamops.supervisor.lags.covered_plan import ANOTHER_BACKFILL, with_coverage, with_retry
@@ -49,6 +50,9 @@ def plans_of(observation: Observation) -> tuple[CheckpointPlan, ...]:
         else CheckpointPlan(checkpoint="", plan=_COMPANION_GONE)
         for facts, snapshot, position, coverage in each
     )
+    has_claims = known is not None
+    judged = with_registry(own.plan, observation.checkpoint, observation.registered, has_claims=has_claims)
+    own = replace(own, plan=judged)
     if observation.sink:
         own = replace(own, plan=with_sink(own.plan, observation.checkpoint, observation.sink))
     return (own, *others)

@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
 from streamops.checkpoint import read_checkpoint
 from streamops.clock import Clock
@@ -36,6 +37,7 @@ from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage
 from streamops.supervisor.act import new_record
 from streamops.supervisor.act_plan import Act
+from streamops.supervisor.act_plans import refuse_to_take_over
 from streamops.supervisor.checkpoints import position_of, read_checkpoints
 from streamops.supervisor.commands import called, to_adopt, to_release, to_start, to_stop
 from streamops.supervisor.given_timings import timings_of
@@ -229,22 +231,28 @@ class Requests:
         ended = DriverEnded(epoch=epoch, outcome=Outcome.CONFIRMED_DEAD, position=self._position())
         return self._append(ended, reason)
 
-    def adopt(self, reason: str, *, watch: timedelta, is_vouched: bool = False) -> Record:
+    def adopt(self, reason: str, *, watch: timedelta, is_vouched: bool = False, from_stream: str = "") -> Record:
         """Take over a checkpoint whose history the log does not hold, after a watch without progress.
 
-        That is one that others have written, or one whose log was lost or put back from an older copy. `watch`: the least that
+        That is one that others have written, or one whose log was lost or put back from an older copy. With `from_stream`
+        the log itself is taken over from a stream that nobody declares any more, as after a rename. `watch`: the least that
         is watched; with signs of somebody else it is longer. `is_vouched`: as of `start`. ControlLogError when there is nothing
         to adopt, when somebody seems to run it, or when checkpoint or beats move.
         """
         before, seen = self._position(), self._epochs_seen()
-        self._refuse_needless_adoption(before, seen)
+        if from_stream:
+            refuse_to_take_over(self.state(), self._spec, from_stream=from_stream)
+        else:
+            self._refuse_needless_adoption(before, seen)
         self._watch_out(self.hand_over(Act.ADOPT, at_least=watch, is_vouched=is_vouched), epoch=seen)
         after = self._position()
         # The snapshot may tell of a log that is lost, and nothing could be appended to what is left of it. Where that is
         # broken, too, it stays: it may be all that knows of a stop.
         fold(self._log.read())
         forget_snapshot(self._storage, self._log.control)
-        return self._append(Adopted(stream=self._spec.name, position=after, epochs_seen=seen), reason)
+        adopted = Adopted(stream=self._spec.name, position=after, epochs_seen=seen, from_stream=from_stream)
+        refuse = partial(refuse_to_take_over, spec=self._spec, from_stream=from_stream) if from_stream else None
+        return self._append(adopted, reason, refuse=refuse)
 
     def _watch_out(self, needed: HandOver, *, epoch: int = 0) -> None:
         """Watch checkpoint and beats of the epoch for as long as the hand-over needs. ControlLogError."""

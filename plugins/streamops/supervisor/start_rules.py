@@ -11,9 +11,10 @@ from streamops.restart import (
     fruitless_row,
     wait_after,
 )
+from streamops.restart.registered import is_missing
 from streamops.spec import Mode, StreamSpec
 from streamops.supervisor.checkpoints import position_of
-from streamops.supervisor.commands import to_adopt, to_release
+from streamops.supervisor.commands import to_adopt, to_forget, to_release
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.given_timings import timings_of
 from streamops.supervisor.observe import Observation
@@ -34,7 +35,11 @@ def belongs_elsewhere(observation: Observation, spec: StreamSpec) -> Decision | 
     owner = observation.state.stream
     conflicts = observation.registry_conflicts
     if owner and owner != spec.name:
-        conflicts = (f"the control log of {spec.checkpoint} belongs to stream {owner}", *conflicts)
+        conflicts = (
+            f"the control log of {spec.checkpoint} belongs to stream {owner}: where that is the former name of this one,"
+            f" `streamops forget {owner} --reason …`, then `{to_adopt(spec)} --reason …`",
+            *conflicts,
+        )
     if not conflicts:
         return None
     return Decision(action=Action.BLOCKED, reason="; ".join(conflicts), needs_attention=True)
@@ -55,6 +60,23 @@ def log_is_behind(observation: Observation, spec: StreamSpec) -> Decision | None
         f" older copy was put back. Restore the log; where that can't be done, make sure that no driver lives, then"
         f" `{to_adopt(spec)} --reason …`",
         needs_attention=True,
+    )
+
+
+def missing(observation: Observation, spec: StreamSpec) -> Decision | None:
+    """Neither checkpoint nor control log is where the registry knows them. Nothing can be recorded in a log that is gone:
+    a folder made now would lie below the mount point of the volume that is to come back.
+    """
+    checkpoint, has_claims = observation.checkpoint, observation.state.position is not None
+    if checkpoint is None or has_claims or not is_missing(observation.registered, checkpoint, has_claims=False):
+        return None
+    plan = worst_plan(observation)
+    return Decision(
+        action=Action.BLOCKED,
+        reason=f"a start now is {plan.safety}: {plan.summary}. Mount the volume of {spec.checkpoint}, or restore both; to start"
+        f" anew on purpose, `{to_forget(spec)} --reason …`",
+        needs_attention=True,
+        plan=plan,
     )
 
 

@@ -15,12 +15,12 @@ from streamops.clock import Clock
 from streamops.control.attendance import AttendanceBook
 from streamops.control.log import ControlLog
 from streamops.control.records import Author
-from streamops.control.registry import SharedRegistry
+from streamops.control.registry import SharedRegistry, note_driver
 from streamops.control.snapshot import load_state, refresh_state
 from streamops.control.state import LogState
-from streamops.errors import AppendRefusedError, CorruptRecordError
+from streamops.errors import AppendRefusedError, CorruptRecordError, StorageError
 from streamops.launch import Launcher
-from streamops.spec import StreamSpec
+from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage
 from streamops.supervisor.act import Actor
 from streamops.supervisor.decide import decide
@@ -83,6 +83,8 @@ class Supervisor:
             broker_for=broker_for,
             registry=registry,
         )
+        self._state_root = state_root
+        self._noted_query = ""
         self._attendance = AttendanceBook(storage, state_root, stream=spec.name, author=author, clock=clock)
         self._actor = Actor(
             spec,
@@ -98,8 +100,20 @@ class Supervisor:
         """Kept, so that a log can tell where the stream stands without another look."""
 
     def attend(self) -> None:
-        """Leave a sign that this stream is looked after; whoever only looks leaves none."""
+        """Leave a sign that this stream is looked after; whoever only looks leaves none.
+
+        What its driver says of its query goes into the registry, once.
+        """
         self._attendance.sign()
+        query_id = _query_of(self.last_look) if self.last_look else ""
+        if query_id in ("", self._noted_query) or self.spec.mode is Mode.BACKFILL:
+            return
+        try:
+            note_driver(self._storage, self._state_root, self.spec.name, query_id=query_id)
+        except StorageError as error:
+            log.warning("stream=%s its query is not noted in the registry: %s", self.spec.name, error)
+            return
+        self._noted_query = query_id
 
     def look(self) -> Look:
         """Read everything anew and decide; changes nothing. Raises StreamOpsError where the facts can't be had."""
@@ -168,3 +182,9 @@ class Supervisor:
             self._state = None
             self._observer.stillness = Stillness(self._clock)
             raise
+
+
+def _query_of(look: Look) -> str:
+    """The id of the stream's own query as the newest driver's beat has it; empty where none is known."""
+    beat = look.observation.epochs[-1].heartbeat if look.observation.epochs else None
+    return beat.queries[0].query_id if beat and beat.queries else ""

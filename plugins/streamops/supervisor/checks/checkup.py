@@ -9,6 +9,7 @@ from streamops.checkpoint.input_files import read_input
 from streamops.checkpoint.inspect import CheckpointSnapshot, inspect_checkpoint
 from streamops.control.layout import control_folder
 from streamops.control.records import Position
+from streamops.control.registry import RegistryEntry, read_entry
 from streamops.control.snapshot import load_state
 from streamops.health.checkpoint import Expectations, judge_checkpoint
 from streamops.health.checkpoint.expectations import MAX_FILE_AGE, RETAINED_BATCHES
@@ -22,6 +23,7 @@ from streamops.restart.delta_effect import with_delta_source
 from streamops.restart.engines import PINNED, Engine
 from streamops.restart.input_effect import with_input
 from streamops.restart.plan import plan_in_depth
+from streamops.restart.registered import with_registry
 from streamops.restart.sink_effect import with_sink
 from streamops.sink import DeltaSink, Sink, SinkView, recognises_batches
 from streamops.spec import StreamSpec, TriggerKind
@@ -96,6 +98,7 @@ def check(
     sink: SinkPlace | None = None,
     source_table: SourceTable | None = None,
     progress: Callable[[], ProgressHistory] | None = None,
+    registered: RegistryEntry | None = None,
 ) -> Checkup:
     """Judge a checkpoint for a start with a version of Spark. Raises StorageError where it can't be asked.
 
@@ -129,6 +132,7 @@ def check(
         tracks_progress_async=tracks_progress_async,
         is_continuous=is_continuous,
     )
+    restart = with_registry(restart, snapshot.facts, registered, has_claims=known is not None)
     findings = judge_checkpoint(snapshot, expected, watch)
     if source_input and watch:
         found = read_input(storage, address, snapshot, address=source_input.address)
@@ -180,18 +184,21 @@ def check_stream(
     storage_for: Callable[[str], ReadableStorage],
     now: datetime,
     before: Sequence[HealthSample] = (),
+    state_root: str = "",
 ) -> Checkup:
-    """Judge a declared stream's checkpoint, with all that its declaration and its control log tell.
+    """Judge a declared stream's checkpoint, with all that its declaration, its control log and the registry tell.
 
-    `before`: earlier checks, oldest first. Raises StorageError where the checkpoint can't be asked, ControlLogError where its
-    log can't be read.
+    `state_root`: where the registry is; empty for a stream without. `before`: earlier checks, oldest first. Raises
+    StorageError where the checkpoint can't be asked, ControlLogError where its log can't be read.
     """
     storage = storage_for(spec.checkpoint)
     # Before the checkpoint, which only grows: what the log knows must not be newer than what is seen.
     state = load_state(storage, control_folder(spec.checkpoint))
+    entry = read_entry(storage_for(state_root), state_root, spec.name) if state_root else None
     return check(
         storage,
         spec.checkpoint,
+        registered=entry if isinstance(entry, RegistryEntry) else None,
         engine=PINNED,
         is_sink_idempotent=spec.sink.guarantee is not SinkGuarantee.EXACTLY_ONCE_OR_NOTHING,
         tracks_progress_async=spec.tracks_progress_async,

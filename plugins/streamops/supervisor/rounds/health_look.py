@@ -10,6 +10,7 @@ from streamops.control.snapshot import load_state
 from streamops.errors import StorageError, StreamOpsError
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.verdict import Verdict
+from streamops.restart import Safety
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.supervisor.checks.checkup import check_stream
@@ -49,17 +50,24 @@ class HealthLook:
 
 
 def look_at(
-    spec: StreamSpec, *, storage_for: Callable[[str], Storage], history: HealthHistory | None, now: datetime
+    spec: StreamSpec,
+    *,
+    storage_for: Callable[[str], Storage],
+    history: HealthHistory | None,
+    now: datetime,
+    state_root: str = "",
 ) -> HealthLook:
     """Judge one stream's checkpoint. Whatever is wrong with it is a verdict.
 
-    `history`: None where the state root can't be asked; then nothing is known of earlier looks.
+    `history`: None where the state root can't be asked; then nothing is known of earlier looks. `state_root`: where the
+    registry is; empty where it can't be asked, and then a checkpoint that is not there may be a missing one.
     """
     before = _earlier(history, now) if history else ()
     try:
-        checkup = check_stream(spec, storage_for=storage_for, now=now, before=before)
+        checkup = check_stream(spec, storage_for=storage_for, now=now, before=before, state_root=state_root)
         sample = checkup.sample(now)
-        if sample.rules == NOTHING_THERE and _was_never_started(spec, storage_for(spec.checkpoint)):
+        is_new = bool(state_root) and checkup.restart.safety is Safety.SAFE
+        if sample.rules == NOTHING_THERE and is_new and _was_never_started(spec, storage_for(spec.checkpoint)):
             # No riddle then: there is nothing yet.
             sample = replace(sample, verdict=Verdict.OK, rules=())
     except StreamOpsError as error:

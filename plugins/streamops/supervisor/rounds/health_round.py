@@ -66,7 +66,13 @@ def _keeping(state_root: str, doors: RoundDoors, pace: RoundPace) -> VerdictKeep
 
 def _look(spec: StreamSpec, *, keeping: VerdictKeeping, doors: RoundDoors, has_history: bool) -> HealthLook:
     history = keeping.history(spec.name) if has_history else None
-    return look_at(spec, storage_for=doors.storage_for, history=history, now=doors.clock.now())
+    return look_at(
+        spec,
+        storage_for=doors.storage_for,
+        history=history,
+        now=doors.clock.now(),
+        state_root=keeping.state_root if has_history else "",
+    )
 
 
 def _record(look: HealthLook, verdict: Verdict, *, doors: RoundDoors) -> bool:
