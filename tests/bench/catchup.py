@@ -32,6 +32,7 @@ from streamops.supervisor.supervisor import Supervisor
 from support.cluster import Cluster
 from support.provoke.broker import Broker
 from support.specs import a_scheduled_stream
+from support.state_root import init
 
 ROOT = Path(__file__).parents[2]
 TOPIC = "orders"
@@ -173,6 +174,7 @@ def _state_root(spec: StreamSpec) -> str:
 def _supervised(spec: StreamSpec) -> Run:
     """A run that is asked for and seen through by a supervisor that looks as often as any other."""
     wiring, storage = Wiring(), LocalStorage()
+    init(storage, _state_root(spec))
     supervisor = wiring.supervisor(spec, state_root=_state_root(spec), actor="bench", kind=Supervisor)
     requests = Requests(spec, storage=storage, clock=wiring.clock, author=this_author("bench"))
     requests.begin_run(ClaimMode.CATCHUP, "bench", until=wiring.clock.now() + LIMIT)

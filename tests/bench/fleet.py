@@ -19,6 +19,7 @@ from streamops.supervisor.checks.checkup import check_stream
 from streamops.supervisor.observe import registry_entry
 from support.launcher import FakeLauncher
 from support.specs import SUPERVISOR, a_stream
+from support.state_root import init
 
 FLEET = 5_000
 STREAMS = 100
@@ -65,6 +66,7 @@ def _checks(specs: Sequence[StreamSpec], storage: Storage) -> Figure:
 def _all_down(root: Path, storage: Storage, *, streams: int, fleet: int) -> Figure:
     """A look at each of some streams that are down, beside a registry of the whole fleet; the first one reads it."""
     state_root, clock = f"file://{root}/state", SystemClock()
+    init(storage, state_root)
     for number in range(fleet):
         entry = registry_entry(a_stream(f"stream_{number}", checkpoint=f"file://{root}/stream_{number}"), None)
         storage.write(entry_address(state_root, entry.stream), codec.encode(entry))

@@ -72,7 +72,7 @@ def test_a_look_is_counted_and_timed(tmp_path):
     time, calls = look.measure(tmp_path)
 
     assert (time.name, calls.name) == ("look: time", "look: calls")
-    assert calls.note == "1 × details, 2 × list, 3 × read"
+    assert calls.note == "1 × details, 2 × list, 4 × read"
 
 
 def a_run(*, wall, in_batches, processor):

@@ -24,9 +24,12 @@ from streamops.supervisor.rounds.coverage_round import CoverageDoors, CoveragePa
 from support.checkpoints import commit, metadata, offsets
 from support.records import a_claim, a_log, write_log
 from support.specs import a_stream
+from support.state_root import init
 from support.waiting import eventually
 
 pytestmark = pytest.mark.kafka
+
+STATE_ROOT = "file:///data/state"
 
 
 class Rounds:
@@ -35,6 +38,7 @@ class Rounds:
     def __init__(self, cluster):
         self.cluster = cluster
         self.storage = MemoryStorage()
+        init(self.storage, STATE_ROOT)
         self.specs = []
         self.told = []
 
@@ -57,7 +61,7 @@ class Rounds:
             on_change=lambda change: self.told.append(str(change)),
         )
         report = run_coverage_round(
-            self.specs, state_root="file:///data/state", doors=doors, pace=CoveragePace.within(timedelta(minutes=5))
+            self.specs, state_root=STATE_ROOT, doors=doors, pace=CoveragePace.within(timedelta(minutes=5))
         )
         assert report.troubles == ()
         return {look.spec.name: look.verdict for look in report.looks}

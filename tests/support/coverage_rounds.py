@@ -26,6 +26,7 @@ from support.brokers import FakeBroker
 from support.checkpoints import commit, metadata, offsets
 from support.clock import FakeClock
 from support.specs import a_stream
+from support.state_root import init
 
 STATE_ROOT = "file:///data/state"
 EVERY = timedelta(minutes=5)
@@ -36,6 +37,7 @@ class Readers:
 
     def __init__(self, *names: str) -> None:
         self.storage: Storage = MemoryStorage()
+        init(self.storage, STATE_ROOT)
         self.clock = FakeClock()
         self.broker = FakeBroker(self.clock)
         self.clusters: list[str] = []

@@ -18,6 +18,7 @@ from support.base_checkpoint import BASE_ID, files
 from support.clock import FakeClock
 from support.records import a_claim, a_log, a_submit, write_log
 from support.specs import SUPERVISOR, a_stream
+from support.state_root import init
 
 STATE_ROOT = "file:///data/state"
 EVERY = timedelta(minutes=5)
@@ -29,6 +30,7 @@ class Fleet:
     def __init__(self, *names: str, storage: Storage | None = None, root: str = "file:///data") -> None:
         self.storage: Storage = storage or MemoryStorage()
         self.state_root = f"{root}/state"
+        init(self.storage, self.state_root)
         self.clock = FakeClock()
         self.specs = [a_stream(name, checkpoint=f"{root}/checkpoints/{name}") for name in names]
         self.told: list[VerdictChange] = []

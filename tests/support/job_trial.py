@@ -20,9 +20,12 @@ from streamops.sandbox.drivers import kill_drivers_below
 from streamops.sandbox.inputs import InputRecord
 from streamops.sandbox.inputs.sending import send
 from streamops.sandbox.sandbox import QUICK_START
+from streamops.settings import load_settings
+from streamops.storage.local import LocalStorage
 from support.cluster import Cluster
 from support.job_account import Account
-from support.job_catalogue import PARTITIONS, PROJECT, catalogue_environment, declared_stream
+from support.job_catalogue import CATALOGUE, PARTITIONS, PROJECT, catalogue_environment, declared_stream
+from support.state_root import init
 
 PROMPT = "200ms"
 """Time between two looks of the supervisor, and between two batches: a trial need not wait for either."""
@@ -56,6 +59,7 @@ class JobTrial:
         """Empty topics, those of the source and further ones, and a supervisor; it starts the stream by itself."""
         for topic in (*self._trial.sources, *topics):
             make_anew(self.cluster.bootstrap, topic, partitions=PARTITIONS)
+        init(LocalStorage(), load_settings(CATALOGUE, self._environment).state_root)
         command = [sys.executable, "-m", "streamops.cli.main", "supervise", self.spec.name, "--interval", PROMPT]
         with self._log.open("ab") as log:
             self._supervisor = subprocess.Popen(

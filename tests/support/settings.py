@@ -8,6 +8,8 @@ from typing import Any
 import yaml
 
 from streamops.settings import Settings, load_settings
+from streamops.storage.local import LocalStorage
+from support.state_root import init
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +36,12 @@ class Project:
 
 
 def a_project(root: Path) -> Project:
-    """A project in an empty folder."""
+    """A project in an empty folder, with its state root."""
     root = root.resolve()
     for file in ("config/streams.yaml", "jobs/orders.py", "jars/b.jar", "jars/a.jar"):
         (root / file).parent.mkdir(parents=True, exist_ok=True)
         (root / file).touch()
+    init(LocalStorage(), f"file://{root}/data/state")
     return Project(root)
 
 

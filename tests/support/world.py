@@ -23,6 +23,7 @@ from support.driver import SimulatedDriver
 from support.launcher import FakeDriver, FakeLauncher
 from support.model_hosts import Hosts
 from support.specs import PERSON, a_stream, seconds
+from support.state_root import init
 
 BEAT = seconds(5)
 CLUSTER = "cluster"
@@ -34,7 +35,8 @@ class World:
 
     def __init__(self, state_root: Path, *, spec: StreamSpec | None = None, is_managed: bool = False) -> None:
         self.spec = spec or a_stream()
-        self.storage: Storage = MemoryStorage()
+        self.state_root = f"file://{state_root}"
+        self.storage = MemoryStorage()
         self.storage_on: Callable[[str], Storage] = lambda host: self.storage
         """The storage as a driver on a host reaches it."""
         self.clock = FakeClock()
@@ -49,7 +51,16 @@ class World:
         self.on_start: Callable[[SimulatedDriver], None] = lambda driver: None
         self.writes: list[tuple[int, int]] = []
         """Epoch and batch of every batch that was begun."""
-        self.state_root = f"file://{state_root}"
+
+    @property
+    def storage(self) -> Storage:
+        """Where everything lies; a new one is a state root from the start."""
+        return self._storage
+
+    @storage.setter
+    def storage(self, storage: Storage) -> None:
+        init(storage, self.state_root)
+        self._storage = storage
 
     def supervisor(
         self,
@@ -61,6 +72,8 @@ class World:
         state_root: str = "",
     ) -> Supervisor:
         """A supervisor that knows nothing yet, on one of the hosts."""
+        if state_root:
+            init(self._storage, state_root)
         return Supervisor(
             spec or self.spec,
             storage=storage or self.storage,

@@ -3,6 +3,8 @@
 from streamops.airflow.kafka_access import kafka_access
 from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
+from streamops.control.layout import control_folder
+from streamops.control.snapshot import load_state
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.settings import load_settings
 from streamops.spec import StreamSpec
@@ -11,6 +13,7 @@ from streamops.supervisor.backfills.backfill_desk import BackfillDesk, places_of
 from streamops.supervisor.backfills.derived import backfill_spec
 from streamops.supervisor.backfills.shelf import read_plan
 from streamops.supervisor.desk import Desk
+from streamops.supervisor.place import refuse_unmounted
 from streamops.supervisor.requests import this_author
 from streamops.supervisor.runs.run_desk import RunDesk
 
@@ -37,12 +40,17 @@ def build_run_desk(stream: str, config: str, *, actor: str, may_submit: bool = F
 
 
 def build_backfill_desk(stream: str, config: str, *, actor: str) -> BackfillDesk:
-    """Where backfills of a declared stream are planned. SettingsError also where its cluster can't be asked at all."""
+    """Where backfills of a declared stream are planned. SettingsError also where its cluster can't be asked at all, StorageError
+    where its place is not mounted.
+    """
     settings = load_settings(config)
     spec = settings.stream(stream)
+    storage = storage_for(spec.checkpoint)
+    state = load_state(storage, control_folder(spec.checkpoint))
+    refuse_unmounted(spec, state, storage=storage, state_root=settings.state_root)
     return BackfillDesk(
         spec,
-        storage=storage_for(spec.checkpoint),
+        storage=storage,
         clock=SystemClock(),
         author=this_author(actor),
         broker=ConfluentBroker(kafka_access(spec), SystemClock()) if spec.reads_kafka else None,

@@ -69,6 +69,7 @@ class Replaying:
         answer = self._planned(replays, asked)
         if asked.dry_run or not answer.parts or answer.choice is None:
             return answer
+        self._session.refuse_unmounted(self._spec)
         self._ask("replay", answer, asked)
         begun = self._desk.begin(answer.choice, table=self._address, reason=asked.reason)
         return self._carried_on(answer, begun, asked)

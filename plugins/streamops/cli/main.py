@@ -21,6 +21,7 @@ from streamops.cli import (
     estimate,
     forget,
     history,
+    init,
     lag,
     logs,
     plan,
@@ -44,6 +45,7 @@ app = typer.Typer(
     help="Operations for Spark Structured Streaming: look at streams, stop and start them, keep them running.",
     epilog="Exit codes: 0 fine, 1 failed, 2 usage or settings, 3 warning, 4 unknown or critical.",
 )
+app.command()(init.init)
 app.command()(status.status)
 app.command()(check.check)
 app.command()(plan.plan)

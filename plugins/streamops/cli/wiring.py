@@ -10,6 +10,7 @@ from streamops.cli.progress_bar import shown
 from streamops.clock import Clock, SystemClock
 from streamops.control.log import LogReader
 from streamops.control.registry import SharedRegistry
+from streamops.control.snapshot import load_state
 from streamops.errors import SettingsError
 from streamops.kafka.access import KafkaAccess, access_of
 from streamops.kafka.broker import Broker
@@ -28,6 +29,7 @@ from streamops.supervisor.backfills.facts import BackfillDoors, read_backfills
 from streamops.supervisor.backfills.standing import BackfillStanding, standing_of
 from streamops.supervisor.desk import Desk
 from streamops.supervisor.hand_over import FindOutsiders
+from streamops.supervisor.place import refuse_unmounted
 from streamops.supervisor.requests import this_author, this_person
 from streamops.supervisor.runs.run_desk import RunDesk
 from streamops.supervisor.sight import Surroundings
@@ -122,7 +124,10 @@ class Session:
         return RunDesk(self.desk(spec), storage=storage_for(spec.checkpoint), clock=self.clock)
 
     def backfill_desk(self, spec: StreamSpec) -> BackfillDesk:
-        """Where that person plans backfills of a stream. SettingsError where its cluster can't be asked at all."""
+        """Where that person plans backfills of a stream. SettingsError where its cluster can't be asked at all, StorageError
+        where its place is not mounted.
+        """
+        self.refuse_unmounted(spec)
         return BackfillDesk(
             spec,
             storage=storage_for(spec.checkpoint),
@@ -139,6 +144,11 @@ class Session:
         )
         found, now = read_backfills(spec.name, spec.checkpoint, doors), self.clock.now()
         return tuple(standing_of(facts, now=now) for facts in found)
+
+    def refuse_unmounted(self, spec: StreamSpec) -> None:
+        """StorageError where something is to be written beside a checkpoint, and its volume or the state root is not there."""
+        state_root, log = self.settings().state_root, self.log_reader(spec)
+        refuse_unmounted(spec, load_state(log.storage, log.control), storage=log.storage, state_root=state_root)
 
     def log_reader(self, spec: StreamSpec) -> LogReader:
         """The control log of a stream, to read."""

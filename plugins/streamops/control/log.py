@@ -1,11 +1,18 @@
 """Reading and appending records. The next number can be created by one writer only: appending *is* the compare-and-swap."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from streamops.control import codec
 from streamops.control.layout import RECORD_NAME, control_folder, log_folder, record_address
 from streamops.control.records import Record
-from streamops.errors import AppendRefusedError, CorruptRecordError, ObjectExistsError, StorageError
+from streamops.errors import (
+    AppendRefusedError,
+    CorruptRecordError,
+    ObjectExistsError,
+    ObjectTooLargeError,
+    StorageError,
+)
 from streamops.storage import ReadableStorage, Storage
 
 _APPEND_TRIES = 3
@@ -72,8 +79,13 @@ class ControlLog:
         Never moves on to the next number by itself: a decision that was made on an old fold must not land. Raises
         AppendRefusedError when another writer has the number. When the answer of a create is lost, the same number
         and body are tried again and the record found there is read back: the same nonce means that it is ours.
-        StorageError when even that can't be told; reading the log again tells.
+        StorageError when even that can't be told; reading the log again tells. StorageError, too, where the record
+        before it is not there: the volume of the log has gone since it was read, and a record below its bare mount point
+        would be one of another log.
         """
+        if record.number > 0:
+            with suppress(ObjectTooLargeError):  # It is there.
+                self.storage.read(record_address(self.control, record.number - 1))
         address = record_address(self.control, record.number)
         content = codec.encode_record(record)
         for attempt in range(1, _APPEND_TRIES + 1):

@@ -204,17 +204,19 @@ def register(
     _register(storage, state_root, entry, owns_log=owns_log, starts_anew=starts_anew)
 
 
-def note_driver(storage: Storage, state_root: str, stream: str, *, query_id: str = "") -> None:
+def note_driver(storage: Storage, state_root: str, stream: str, *, query_id: str = "") -> bool:
     """Keep that a driver of the stream is about to be, and the query id that it has told of, should none be known.
 
     A query goes on for months under one claim: without this the registry would take its checkpoint for one to come, and
-    a volume that is not mounted for a new stream. Does nothing where the stream is not entered. StorageError.
+    a volume that is not mounted for a new stream. False where the stream is not entered. StorageError.
     """
     known = read_entry(storage, state_root, stream)
-    if isinstance(known, RegistryEntry):
-        noted = replace(known, was_submitted=True, query_id=known.query_id or query_id)
-        if noted != known:
-            storage.write(entry_address(state_root, stream), codec.encode(noted))
+    if not isinstance(known, RegistryEntry):
+        return False
+    noted = replace(known, was_submitted=True, query_id=known.query_id or query_id)
+    if noted != known:
+        storage.write(entry_address(state_root, stream), codec.encode(noted))
+    return True
 
 
 def _register(storage: Storage, state_root: str, entry: RegistryEntry, *, owns_log: bool, starts_anew: bool) -> None:

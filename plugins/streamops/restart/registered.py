@@ -1,4 +1,4 @@
-"""A checkpoint that was there before and is not there now is missing, not new: what the registry adds to a plan."""
+"""What the registry adds to a plan: a checkpoint that was there before and is not there now is missing, not new."""
 
 from dataclasses import replace
 
@@ -7,15 +7,20 @@ from streamops.control.registry import RegistryEntry
 from streamops.restart.plan import RestartPlan, Safety
 
 
+def has_run(entry: RegistryEntry | None, checkpoint: str) -> bool:
+    """Whether the registry knows that a driver was on a checkpoint, so that its control log has a claim, wherever it is."""
+    return entry is not None and entry.checkpoint == checkpoint and (entry.was_submitted or bool(entry.query_id))
+
+
 def is_missing(entry: RegistryEntry | None, facts: CheckpointFacts, *, has_claims: bool) -> bool:
     """Whether nothing is there of a checkpoint that a query had, by the registry's word.
 
     A known query id says so. Without one, a driver that was submitted may have died before it wrote anything: then the log
     has its claim. A log that has not is gone as well, as happens where a volume is not mounted.
     """
-    if entry is None or entry.checkpoint != facts.address or facts.query_id or not facts.is_new or facts.broken:
+    if not has_run(entry, facts.address) or facts.query_id or not facts.is_new or facts.broken:
         return False
-    return bool(entry.query_id) or (entry.was_submitted and not has_claims)
+    return bool(entry and entry.query_id) or not has_claims
 
 
 def with_registry(

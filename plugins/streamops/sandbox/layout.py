@@ -5,7 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamops.clock import SystemClock
+from streamops.control.state_root import make_state_root
 from streamops.errors import SandboxError
+from streamops.storage import canonical_address
+from streamops.storage.local import LocalStorage
+from streamops.supervisor.requests import this_author
 
 PROJECT_VARIABLE = "STREAMOPS_PROJECT"
 """Names the project folder where the working directory does not lie in it."""
@@ -55,6 +60,11 @@ class SandboxLayout:
     def data(self) -> Path:
         """Tables, checkpoints and control logs of the streams."""
         return self.root / "data"
+
+    @property
+    def state_roots(self) -> tuple[Path, ...]:
+        """Those of the project's settings: its own streams, and the catalogue of jobs."""
+        return (self.data / "state", self.data / "catalogue" / "state")
 
     @property
     def logs(self) -> Path:
@@ -134,9 +144,15 @@ class SandboxLayout:
         return self.project / "config" / "streams.yaml"
 
     def create_folders(self) -> None:
-        """Make the folders, readable by the owner only: logs and Airflow's home may hold secrets."""
+        """Make the folders, readable by the owner only: logs and Airflow's home may hold secrets.
+
+        The state roots among them are marked, as `streamops init` does it.
+        """
         for folder in (self.root, self.data, self.logs, self.daemons, self.kafka, self.airflow_home):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for state_root in self.state_roots:
+            address = canonical_address(str(state_root))
+            make_state_root(LocalStorage(), address, clock=SystemClock(), author=this_author("sandbox"))
 
 
 def find_project(start: Path, environment: Mapping[str, str] = os.environ) -> Path:

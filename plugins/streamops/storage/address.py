@@ -11,6 +11,8 @@ import re
 from streamops.errors import SettingsError
 
 _SCHEME = re.compile(r"^([a-z][a-z0-9+.-]*):(.*)$", re.IGNORECASE)
+_LOCALHOST = re.compile("^//localhost(/|$)", re.IGNORECASE)
+"""The one host of a file address that is this one (RFC 8089): `file://localhost/data`."""
 _SAME_SCHEME = {"s3a": "s3", "s3n": "s3"}
 
 
@@ -21,7 +23,7 @@ def canonical_address(text: str, *, base: str = "") -> str:
     """
     match = _SCHEME.match(text)
     if match is None or match[1].lower() == "file":
-        return "file://" + _local_path(match[2] if match else text, base=base)
+        return "file://" + _local_path(_LOCALHOST.sub("/", match[2]) if match else text, base=base)
     scheme = _SAME_SCHEME.get(match[1].lower(), match[1].lower())
     authority, _, path = match[2].removeprefix("//").partition("/")
     if not match[2].startswith("//") or not authority:

@@ -20,10 +20,10 @@ from streamops.control.records import (
     RestartRequested,
     Submitted,
 )
-from streamops.control.registry import note_driver, register
+from streamops.control.registry import entry_address, note_driver, register
 from streamops.control.snapshot import save_snapshot_if_due
 from streamops.control.state import Epoch
-from streamops.errors import AppendRefusedError, StreamOpsError
+from streamops.errors import AppendRefusedError, StorageError, StreamOpsError
 from streamops.launch import Launcher
 from streamops.restart import FailureClass, Remedy
 from streamops.spec import Mode, StreamSpec
@@ -119,8 +119,7 @@ class Actor:
         epoch = observation.state.newest
         if epoch is None:
             raise AssertionError("a submit without a claim was decided")
-        if self._spec.mode is not Mode.BACKFILL:
-            note_driver(self._log.storage, self._state_root, self._spec.name)
+        self._note_driver()
         self._claims.discard(epoch.claim.token)
         try:
             request = submit_request(self._spec.as_run(epoch.claim.mode), epoch, self._log.control, self._state_root)
@@ -135,6 +134,15 @@ class Actor:
             # a record of its handle nobody could look after it, so it goes.
             self._launcher.kill(handle)
             raise
+
+    def _note_driver(self) -> None:
+        """From here on a checkpoint that is not there is missing. StorageError where the entry of the claim is gone."""
+        if self._spec.mode is Mode.BACKFILL or note_driver(self._log.storage, self._state_root, self._spec.name):
+            return
+        raise StorageError(
+            f"{entry_address(self._state_root, self._spec.name)} was there at the claim and is not any more: is the volume of"
+            " the state root mounted?"
+        )
 
     def _after_failed_submit(
         self, epoch: Epoch, error: Exception, decision: Decision, observation: Observation

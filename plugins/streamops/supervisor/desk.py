@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from streamops.clock import Clock
 from streamops.control.attendance import read_attendance
@@ -26,6 +27,7 @@ from streamops.supervisor.find_request import FoundRequest, find_request
 from streamops.supervisor.hand_over import FindOutsiders, Watching, unseen
 from streamops.supervisor.history import History, newest_history
 from streamops.supervisor.log_tail import records_backwards
+from streamops.supervisor.place import refuse_unmounted
 from streamops.supervisor.requests import Requests
 from streamops.supervisor.sight import Sight, Surroundings
 from streamops.supervisor.supervisor import Supervisor
@@ -77,6 +79,7 @@ class Desk:
             author=author,
             find_outsiders=find_outsiders,
             watching=watching,
+            guard=partial(refuse_unmounted, self.spec, storage=storage, state_root=state_root),
         )
         """The author's, for what is more than one of the four acts."""
 

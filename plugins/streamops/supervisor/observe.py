@@ -187,6 +187,9 @@ class Observer:
         )
 
     def _standing(self, state: LogState, query_id: str | None) -> Standing:
+        """A backfill has none: it lies among the own places of a stream that is entered."""
+        if self._spec.mode is Mode.BACKFILL:
+            return Standing(entry=None)
         return standing_of(
             self._storage,
             self._state_root,

@@ -80,7 +80,9 @@ class Requests:
         author: Author,
         find_outsiders: FindOutsiders = find_outsiders,
         watching: Watching = unseen,
+        guard: Callable[[LogState], None] = lambda state: None,
     ) -> None:
+        """`guard` refuses by StorageError where the place that a request goes to is not what it should be."""
         self._find_outsiders = find_outsiders
         self._watching = watching
         self._spec = spec
@@ -88,6 +90,7 @@ class Requests:
         self._clock = clock
         self._author = author
         self._called = called(spec)
+        self._guard = guard
         self._log = ControlLog.of_checkpoint(storage, spec.checkpoint)
 
     def state(self) -> LogState:
@@ -322,6 +325,8 @@ class Requests:
                     f"{self._called}: drivers up to epoch {seen} left traces that its control log knows nothing"
                     f" of: restore the log; where that can't be done, `{to_adopt(self._spec)}`"
                 )
+            if not isinstance(body, Adopted):  # It rests on what it has found there.
+                self._guard(state)
             if refuse:
                 refuse(state)
             record = new_record(body, number=state.next_number, clock=self._clock, author=self._author, reason=reason)

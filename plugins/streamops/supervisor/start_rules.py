@@ -11,7 +11,7 @@ from streamops.restart import (
     fruitless_row,
     wait_after,
 )
-from streamops.restart.registered import is_missing
+from streamops.restart.registered import has_run, is_missing
 from streamops.spec import Mode, StreamSpec
 from streamops.supervisor.checkpoints import position_of
 from streamops.supervisor.commands import to_adopt, to_forget, to_release
@@ -64,17 +64,26 @@ def log_is_behind(observation: Observation, spec: StreamSpec) -> Decision | None
 
 
 def missing(observation: Observation, spec: StreamSpec) -> Decision | None:
-    """Neither checkpoint nor control log is where the registry knows them. Nothing can be recorded in a log that is gone:
-    a folder made now would lie below the mount point of the volume that is to come back.
+    """The registry knows a driver, and no log has its claim: the control log is gone, and perhaps the checkpoint as well.
+
+    Nothing can be recorded in it: a folder made now would lie below the mount point of the volume that is to come back.
     """
-    checkpoint, has_claims = observation.checkpoint, observation.state.position is not None
-    if checkpoint is None or has_claims or not is_missing(observation.registered, checkpoint, has_claims=False):
+    checkpoint, entry = observation.checkpoint, observation.registered
+    if checkpoint is None or observation.state.position is not None or not has_run(entry, spec.checkpoint):
         return None
     plan = worst_plan(observation)
+    if is_missing(entry, checkpoint, has_claims=False):
+        reason = f"a start now is {plan.safety}: {plan.summary}. Mount the volume of {spec.checkpoint}, or restore both"
+    else:
+        reason = (
+            f"the registry knows a driver on {spec.checkpoint}, and its control log is not there: its volume is not mounted, or"
+            " it was deleted. Mount it, or restore the log"
+        )
+    anew = f"to start anew on purpose, `{to_forget(spec)} --reason …`"
+    adopted = f"where that can't be done, make sure that no driver lives, then `{to_adopt(spec)} --reason …`"
     return Decision(
         action=Action.BLOCKED,
-        reason=f"a start now is {plan.safety}: {plan.summary}. Mount the volume of {spec.checkpoint}, or restore both; to start"
-        f" anew on purpose, `{to_forget(spec)} --reason …`",
+        reason=f"{reason}; {anew if checkpoint.is_new else adopted}",
         needs_attention=True,
         plan=plan,
     )

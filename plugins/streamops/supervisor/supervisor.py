@@ -18,6 +18,7 @@ from streamops.control.records import Author
 from streamops.control.registry import SharedRegistry, note_driver
 from streamops.control.snapshot import load_state, refresh_state
 from streamops.control.state import LogState
+from streamops.control.state_root import require_state_root
 from streamops.errors import AppendRefusedError, CorruptRecordError, StorageError
 from streamops.launch import Launcher
 from streamops.spec import Mode, StreamSpec
@@ -116,7 +117,11 @@ class Supervisor:
         self._noted_query = query_id
 
     def look(self) -> Look:
-        """Read everything anew and decide; changes nothing. Raises StreamOpsError where the facts can't be had."""
+        """Read everything anew and decide; changes nothing. Raises StreamOpsError where the facts can't be had.
+
+        One of them is that the state root is there: its volume may go away under a supervisor that runs.
+        """
+        require_state_root(self._storage, self._state_root)
         self._state = self._read_state()
         observation = self._observer.observe(self._state)
         decision = decide(observation, self.spec, mine=self._actor.claims)
@@ -187,4 +192,4 @@ class Supervisor:
 def _query_of(look: Look) -> str:
     """The id of the stream's own query as the newest driver's beat has it; empty where none is known."""
     beat = look.observation.epochs[-1].heartbeat if look.observation.epochs else None
-    return beat.queries[0].query_id if beat and beat.queries else ""
+    return beat.query_id if beat else ""

@@ -39,7 +39,8 @@ def forget(terminal, stream="orders", *more):
 
 def test_the_registry_learns_the_query_of_a_driver_that_runs_on(terminal):
     terminal.started()
-    terminal.beat_with(rows=1, batch=1)
+    assert entry_of(terminal).query_id == ""
+    terminal.beat(query_id="q")
     terminal.settle()
 
     assert entry_of(terminal).query_id == "q"

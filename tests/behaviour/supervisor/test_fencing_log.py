@@ -3,6 +3,7 @@
 import pytest
 
 from streamops.control.records import Claimed
+from streamops.control.registry import entry_address
 from streamops.errors import ControlLogError
 from streamops.supervisor import Action
 from support.fencing import (
@@ -46,10 +47,14 @@ def test_a_driver_that_came_between_a_look_at_the_log_and_one_at_the_traces_is_n
 
 
 def test_a_log_that_was_deleted_before_its_driver_left_a_trace_gets_no_second_writer(world):
-    """Nothing shows that it ever was: the next claim has the same number, but not the same token."""
+    """Only the registry shows that it ever was. Where a person has let that go, the next claim has the same number, but not
+    the same token.
+    """
     world.supervisor().settle()
     first = world.driver
     remove_log(world)
+    assert world.supervisor().settle().action is Action.BLOCKED
+    world.storage.delete(entry_address(world.state_root, world.spec.name))
     world.supervisor().settle()
 
     first.beat()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from streamops.errors import StorageError
 from streamops.restart import Safety
 from streamops.storage.memory import MemoryStorage
 from streamops.supervisor import Action
@@ -126,6 +127,34 @@ def test_a_person_may_start_anew_on_purpose(emptied):
     emptied.run(seconds(120), emptied.supervisor())
 
     assert emptied.driver.epoch == 4, "the new query is taken for no stranger's"
+
+
+def test_a_control_log_that_is_gone_is_not_begun_anew_beside_its_checkpoint(world):
+    """Its folder is a volume by itself, or was deleted. Parking the stream would be record 0 of another log."""
+    world.storage = Volume(f"{world.control}/")
+    a_stopped_stream(world)
+    world.storage.unmount()
+
+    decision = world.run(seconds(60), world.supervisor())
+
+    assert decision.action is Action.BLOCKED
+    assert "streamops adopt orders" in decision.reason
+    assert (world.alive, world.storage.below) == ([], [])
+
+
+def test_nothing_is_recorded_behind_a_record_that_is_gone(world):
+    """The volume goes between the look and the act."""
+    world.storage = Volume(f"{world.control}/")
+    a_stopped_stream(world)
+    supervisor = world.supervisor()
+    look = supervisor.look()
+    assert look.decision.action is Action.CLAIM
+    world.storage.unmount()
+
+    with pytest.raises(StorageError, match="does not exist"):
+        supervisor.act(look)
+
+    assert (world.alive, world.storage.below) == ([], [])
 
 
 def test_a_driver_that_left_nothing_is_started_again(world):

@@ -10,6 +10,7 @@ from support.clock import FakeClock
 from support.counting_storage import CountingStorage
 from support.launcher import FakeLauncher
 from support.specs import SUPERVISOR, a_stream, seconds
+from support.state_root import init
 
 STATE = "file:///state"
 BROKEN = entry_address(STATE, "broken")
@@ -21,6 +22,7 @@ class Fleet:
 
     def __init__(self, count: int) -> None:
         self.storage = CountingStorage(MemoryStorage())
+        init(self.storage, STATE)
         self.clock = FakeClock()
         self.launcher = FakeLauncher()
         self.registry = SharedRegistry(self.clock)

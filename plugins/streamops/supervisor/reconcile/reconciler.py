@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from streamops.control.records import Author
+from streamops.control.state_root import require_state_root
 from streamops.supervisor.reconcile.book import FindingBook, ToldTasks, read_book, write_book
 from streamops.supervisor.reconcile.facts import Declared, FleetFacts
 from streamops.supervisor.reconcile.finding import Finding, Severity, worst
@@ -39,8 +40,12 @@ class Reconciler:
     author: Author
 
     def run(self, *, act: bool) -> Report:
-        """Look and judge; with `act` repair what is safe, and keep book of what was found. Without it nothing changes."""
+        """Look and judge; with `act` repair what is safe, and keep book of what was found. Without it nothing changes.
+
+        StorageError where the state root is not there: then every stream would look as if nobody had ever started it.
+        """
         storage = self.doors.storage_for(self.declared.state_root)
+        require_state_root(storage, self.declared.state_root)
         book = read_book(storage, self.declared.state_root)
         facts = fleet_facts(self.declared, self._doors(book))
         findings = book.dated(reconcile(facts, facts.at))

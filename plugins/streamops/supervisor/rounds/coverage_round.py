@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from streamops.clock import Clock
+from streamops.control.layout import control_folder
 from streamops.errors import StreamOpsError
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.verdict import Verdict
@@ -188,5 +189,8 @@ def _blind(spec: StreamSpec, worked: Worked[Any, Any], pace: Pace, doors: Covera
 
 
 def _remember(seen: _Seen, *, storage_for: Callable[[str], Storage]) -> None:
-    if seen.lag.past is not None:
-        write_past(storage_for(seen.spec.checkpoint), seen.spec.checkpoint, seen.lag.past)
+    """Beside a checkpoint or a control log that is there: below a bare mount point no folder is made for it."""
+    storage, checkpoint = storage_for(seen.spec.checkpoint), seen.spec.checkpoint
+    is_there = storage.list(checkpoint) or storage.list(control_folder(checkpoint))
+    if seen.lag.past is not None and is_there:
+        write_past(storage, checkpoint, seen.lag.past)

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from streamops.control.state_root import require_state_root
 from streamops.errors import StreamOpsError
 from streamops.health.verdict import Verdict
 from streamops.spec import StreamSpec
-from streamops.storage import Storage, join
+from streamops.storage import Storage
 from streamops.supervisor.checks.checkup_text import printable
 from streamops.supervisor.rounds.health_history import CHECKPOINTS, HealthEntry, HealthHistory, NotedChange
 from streamops.supervisor.rounds.health_look import HealthLook, blind_look
@@ -111,7 +112,7 @@ class VerdictKeeping:
         )
 
     def _ask(self, address: str) -> None:
-        self.storage_for(address).list(join(address, self.folder))
+        require_state_root(self.storage_for(address), address)
 
     def _keep(self, look: HealthLook) -> tuple[_Due, ...]:
         """Keep what one look found; the change that is to be told, if there is one. Raises StorageError, OSError."""
