@@ -11,6 +11,8 @@ from streamops.settings import Settings, load_settings
 from streamops.storage.local import LocalStorage
 from support.state_root import init
 
+JOB = "def define(spark, stream):\n    return stream.to_delta(stream.from_kafka(spark))\n"
+
 
 @dataclass(frozen=True, slots=True)
 class Project:
@@ -42,6 +44,7 @@ def a_project(root: Path) -> Project:
         (root / file).parent.mkdir(parents=True, exist_ok=True)
         (root / file).touch()
     init(LocalStorage(), f"file://{root}/data/state")
+    (root / "jobs/orders.py").write_text(JOB)
     return Project(root)
 
 

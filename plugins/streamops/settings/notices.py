@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from streamops.settings.job_file import look_at_job
 from streamops.spec import KafkaSource, StreamSpec, TriggerKind
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
@@ -9,6 +10,8 @@ _PARTITIONS = "spark.sql.shuffle.partitions"
 
 def notices_of(spec: StreamSpec) -> Iterator[str]:
     """Each with the setting that it is about: `trigger: …`"""
+    if unparsed := look_at_job(spec.job).unparsed:
+        yield f"job: {spec.job} could not be looked into ({unparsed}): the Python of the driver decides"
     if spec.trigger.kind is TriggerKind.ONCE:
         yield (
             "trigger: once is deprecated since Spark 3.4: it ignores rate limits, and where a batch is uncommitted it runs only"

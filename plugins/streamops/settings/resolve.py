@@ -14,6 +14,7 @@ from streamops.restart import RestartPolicy
 from streamops.settings.collector import Collector
 from streamops.settings.durations import format_duration
 from streamops.settings.folders import resolve_state_folder
+from streamops.settings.job_file import look_at_job
 from streamops.settings.model import (
     DeclaredCatchup,
     DeclaredLaunch,
@@ -21,7 +22,7 @@ from streamops.settings.model import (
     DeclaredSchedule,
     DeclaredStream,
 )
-from streamops.settings.problems import Refusal
+from streamops.settings.problems import Refusal, shown
 from streamops.settings.refusals import (
     pinned_elsewhere,
     refused_deploy_mode,
@@ -83,6 +84,8 @@ class _Resolver(Collector):
         job = self.absolute(text)
         if not os.path.isfile(job):
             self.refuse(("job",), text, f"a file that exists; {job} does not")
+        elif (look := look_at_job(job)).found:
+            self.refusals.append(Refusal(("job",), f"{shown(text)} with {look.found}", look.expected))
         return job
 
     def _trigger(self, mode: Mode, declared: DeclaredStream) -> Trigger:

@@ -11,7 +11,7 @@ from streamops.launch import DriverStatus
 from support.checkpoints import write_checkpoint
 from support.launcher import FakeLauncher
 from support.records import a_record, a_submit, write_log
-from support.settings import a_declared_stream
+from support.settings import JOB, a_declared_stream
 from support.terminal import Terminal
 
 ORDERS = "orders"
@@ -232,7 +232,7 @@ def test_wrong_settings_of_one_stream_are_shown_beside_the_others(terminal: Term
 def test_a_changed_declaration_is_told(terminal: Terminal) -> None:
     terminal.started()
     terminal.declare("orders", trigger={"processing_time": "1m"})
-    (terminal.project.root / "jobs/orders.py").write_text("# another version\n")
+    (terminal.project.root / "jobs/orders.py").write_text(JOB + "# another version\n")
 
     answer = terminal.run("status")
 
@@ -312,7 +312,7 @@ def test_records_that_do_not_fit_are_a_warning(terminal: Terminal) -> None:
 def test_the_drift_is_shown_setting_by_setting(terminal: Terminal) -> None:
     terminal.started()
     terminal.declare("orders", launch={"conf": {"spark.driver.memory": "2g"}}, restart={"budget_per_hour": 3})
-    (terminal.project.root / "jobs/orders.py").write_text("# another version\n")
+    (terminal.project.root / "jobs/orders.py").write_text(JOB + "# another version\n")
 
     answer = terminal.run("status", "--drift")
 

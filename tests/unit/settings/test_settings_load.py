@@ -316,9 +316,10 @@ def example(tmp_path: Path) -> Project:
     """A tree with the shipped settings file and what `make setup` and the jobs folder give it."""
     project = a_project(tmp_path)
     shutil.copy(EXAMPLE, project.file)
-    for file in ("jobs/orders_to_delta.py", ".jars/spark/delta-spark.jar"):
-        (project.root / file).parent.mkdir(parents=True, exist_ok=True)
-        (project.root / file).touch()
+    shutil.copy(project.root / "jobs/orders.py", project.root / "jobs/orders_to_delta.py")
+    jar = project.root / ".jars/spark/delta-spark.jar"
+    jar.parent.mkdir(parents=True)
+    jar.touch()
     return project
 
 
