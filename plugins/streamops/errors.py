@@ -14,6 +14,7 @@ StreamOpsError
 ├── CheckpointError             a checkpoint file that is broken; names file and line
 ├── DeltaLogError               a Delta table is there, and its log can't be read; names the table
 ├── BackfillError               a backfill can't go on as it was planned; names what does not fit
+├── JobStartsQueriesError       a job starts queries itself, which only the runner does; names the place
 ├── ReplayError                 dead letters can't be sent again, or not all of them; names what is in the way
 ├── LaunchError                 the driver could not be submitted, signalled or looked up
 └── SandboxError                a part of the sandbox did not come up or go down
@@ -76,6 +77,10 @@ class DeltaLogError(StreamOpsError):
 
 class BackfillError(StreamOpsError):
     """A backfill can't go on as it was planned: another start would find the same."""
+
+
+class JobStartsQueriesError(StreamOpsError):
+    """A job starts queries itself, which only the runner does: they would write without a claim."""
 
 
 class ReplayError(StreamOpsError):

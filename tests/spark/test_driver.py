@@ -10,6 +10,8 @@ What is proven, each by a driver of its own:
 6. A query that fails ends it with code 1 and every error class; a companion's failure does so too.
 7. A driver that was frozen longer than the halt time is killed by its watchdog.
 8. A stop that came before the query keeps it from starting.
+9. A job that starts queries itself, when it is imported or later by a thread, ends with a class of its own; nothing of a script's
+   query is written.
 """
 
 import json
@@ -35,6 +37,8 @@ from streamops.launch import DriverState, SubmitRequest
 from streamops.launch.command import spark_submit_command
 from streamops.launch.local import LocalLauncher
 from streamops.launch.processes import live_group
+from streamops.restart.classify import Ending, classify
+from streamops.restart.failure_class import FailureClass, Remedy
 from streamops.spark import runner
 from streamops.spark.report import PROGRESS_KEPT
 from streamops.spec import LaunchSpec, StreamSpec, Timings, Trigger, TriggerKind
@@ -82,6 +86,30 @@ def work(rows, batch):
 def define(spark, stream):
     rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
     return rows.writeStream.foreachBatch(work)
+"""
+
+SCRIPT = """
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.appName("old").getOrCreate()
+rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
+query = rows.writeStream.format("noop").option("checkpointLocation", "file:{place}/theirs").start()
+spark.streams.awaitAnyTermination()
+"""
+
+LATE_STARTER = """
+import threading
+import time
+
+def second(rows, place):
+    time.sleep(3)
+    writer = rows.writeStream.format("noop").option("checkpointLocation", "file:{place}/theirs")
+    writer._jwrite.start().awaitTermination()
+
+def define(spark, stream):
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
+    threading.Thread(target=second, args=(rows, "{place}"), daemon=True).start()
+    return rows.writeStream.format("noop")
 """
 
 NEVER = """
@@ -358,6 +386,36 @@ def test_a_companions_failure_ends_the_driver_with_every_error_class_and_code_1(
     assert {"STREAM_FAILED", "DIVIDE_BY_ZERO"} <= set(trace.exit.error_classes)
     assert any(name.startswith("org.apache.spark.") for name in trace.exit.error_classes)
     assert "DIVIDE_BY_ZERO" in trace.exit.text
+
+
+def test_a_script_as_a_job_is_refused_before_any_batch(bench, tmp_path):
+    one = bench(job=SCRIPT.format(place=tmp_path))
+
+    handle = one.submit(one.claim())
+    one.expect(lambda: one.has_ended(handle))
+
+    (trace,) = one.traces()
+    assert judged(trace.exit) == (FailureClass.JOB_STARTS_QUERIES, Remedy.NEVER), one.driver_log
+    assert "job.py calls start of a query in line 6 of" in trace.exit.text
+    assert not (tmp_path / "theirs").exists()
+    assert not Path(local_path(one.spec.checkpoint)).exists()
+
+
+def test_a_query_that_a_thread_of_the_job_starts_later_ends_the_driver(bench, tmp_path):
+    """It goes round PySpark's writers, so that only the look at the JVM can find it."""
+    one = bench(job=LATE_STARTER.format(place=tmp_path))
+
+    handle = one.submit(one.claim())
+    one.expect(lambda: one.has_ended(handle))
+
+    (trace,) = one.traces()
+    assert judged(trace.exit) == (FailureClass.JOB_STARTS_QUERIES, Remedy.NEVER), one.driver_log
+    assert "past the writers of PySpark" in trace.exit.text
+
+
+def judged(record):
+    found = classify(Ending(outcome=record.outcome, error_classes=record.error_classes, text=record.text))
+    return found.failure_class, found.remedy
 
 
 def test_a_driver_that_was_frozen_longer_than_the_halt_time_is_killed_by_its_watchdog(bench):

@@ -20,6 +20,8 @@ class FailureClass(StrEnum):
     """The job, its settings or its Spark no longer fit what the checkpoint holds: roll back, or begin anew."""
     CODE_ERROR = "code-error"
     """The job, its settings, its libraries, or a record that it can't digest."""
+    JOB_STARTS_QUERIES = "job-starts-queries"
+    """The job starts queries itself, which nobody would supervise; a job returns its writer from `define`."""
     SINK_UNAVAILABLE = "sink-unavailable"
     SOURCE_UNAVAILABLE = "source-unavailable"
     CREDENTIALS = "credentials"
@@ -64,6 +66,7 @@ DEFAULT_REMEDIES: Mapping[FailureClass, Remedy] = MappingProxyType(
         FailureClass.CORRUPT_CHECKPOINT: Remedy.NEVER,
         FailureClass.STATE_INCOMPATIBLE: Remedy.NEVER,
         FailureClass.CODE_ERROR: Remedy.NEVER,
+        FailureClass.JOB_STARTS_QUERIES: Remedy.NEVER,
         FailureClass.SINK_UNAVAILABLE: Remedy.WAIT_FOR_SINK,
         FailureClass.SOURCE_UNAVAILABLE: Remedy.WAIT_FOR_SOURCE,
         # Expired tickets are renewed by somebody else and then a restart heals; more tries may lock an account.
@@ -84,3 +87,16 @@ DEFAULT_REMEDIES: Mapping[FailureClass, Remedy] = MappingProxyType(
     }
 )
 """What helps unless the rule that recognised the failure knows better."""
+
+
+ADVICE: Mapping[FailureClass, str] = MappingProxyType(
+    {
+        FailureClass.CONCURRENT_WRITER: (
+            "somebody else writes its checkpoint or table (an old script, a unit that starts it again): find and stop that;"
+            " where nobody does, a log of the checkpoint is damaged, which Spark tells in the same words and `streamops check`"
+            " tells apart"
+        ),
+        FailureClass.JOB_STARTS_QUERIES: "let `define` return the writer, and let the runner start it",
+    }
+)
+"""What a person who finds the stream parked should do, where the class alone misleads."""

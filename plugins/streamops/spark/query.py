@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from streamops.control.assignment import Assignment
 from streamops.control.drivers import DriverPhase
 from streamops.control.layout import companion_checkpoint
+from streamops.spark.query_guard import runner_starts
 from streamops.spark.query_watch import QueryWatch
 from streamops.spark.report import UNKNOWN_EXECUTORS, DriverReport
 
@@ -78,7 +79,9 @@ class RunningQueries:
         running = cls([], report, stop_grace=assignment.stop * GRACE_SHARE, count_executors=_executors_of_session())
         try:
             for query in queries:
-                running._watches.append(QueryWatch(_start(query, assignment), number=query.number))
+                with runner_starts():
+                    started = _start(query, assignment)
+                running._watches.append(QueryWatch(started, number=query.number))
         except Exception:
             running.stop()
             raise

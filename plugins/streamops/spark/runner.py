@@ -30,6 +30,7 @@ from streamops.spark.hadoop import HadoopStorage
 from streamops.spark.lease import DriverIdentity, Lease
 from streamops.spark.logfile import CappedLog
 from streamops.spark.query import RunningQueries, planned_queries
+from streamops.spark.query_guard import QueryGuard
 from streamops.spark.report import DriverReport
 from streamops.spark.spark_faults import go_round_faults
 from streamops.spark.stop_signal import StopSignal
@@ -115,21 +116,28 @@ class _Driver:
             on_lost=self._halt,
         )
         beats.start()
-        ending = self._run_queries(assignment, beats)
-        beats.end()
-        self._report.enter(DriverPhase.ENDED)
-        ending = self._end(ending)
+        with QueryGuard(self._spark, assignment.job) as guard:
+            ending = self._run_queries(assignment, beats, guard)
+            beats.end()
+            self._report.enter(DriverPhase.ENDED)
+            ending = self._end(ending)
         if self._queries is None or not self._queries.is_active:
             # Otherwise it stays on guard, and without beats it ends what does not stop.
             watchdog.stand_down()
         return ending
 
-    def _run_queries(self, assignment: Assignment, beats: BeatThread) -> Ending:
+    def _run_queries(self, assignment: Assignment, beats: BeatThread, guard: QueryGuard) -> Ending:
+        def is_stop_wanted() -> bool:
+            # Asked twice a second: a thread of the job may start a query at any time.
+            guard.refuse_strangers()
+            return bool(self._why_stop(beats))
+
         try:
-            make = self._defined(assignment)
+            with guard.watching():
+                make = self._defined(assignment)
             if not self._why_stop(beats):
                 self._queries = make()
-                if self._queries.run(is_stop_wanted=lambda: bool(self._why_stop(beats))):
+                if self._queries.run(is_stop_wanted=is_stop_wanted):
                     return Ending(outcome=Outcome.FINISHED)
             return Ending(outcome=Outcome.STOPPED, text=self._why_stop(beats))
         except Exception as error:
@@ -217,7 +225,10 @@ def load_define(job: str) -> Callable[["SparkSession", StreamContext], Any]:
     sys.modules[spec.name] = module
     # Python workers have no module of this name: the job's functions travel to them whole.
     cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except SystemExit as error:
+        raise ImportError(f"{job} ends its program when it is imported: a job only defines") from error
     define: Callable[[SparkSession, StreamContext], Any] | None = getattr(module, "define", None)
     if define is None:
         raise ImportError(f"{job} has no function define(spark, stream)")

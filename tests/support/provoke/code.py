@@ -13,6 +13,7 @@ from pyspark.sql.types import LongType, StringType
 
 from streamops.restart.failure_class import FailureClass, Remedy
 from streamops.spark import runner
+from streamops.spark.query_guard import QueryGuard, runner_starts
 from support.provoke.bench import Bench
 from support.provoke.case import Family
 
@@ -251,6 +252,26 @@ def job_that_is_no_python(bench: Bench) -> None:
 def job_that_lacks_a_package(bench: Bench) -> None:
     """The job imports what is not installed."""
     runner.load_define(_job(bench, "no_package", "import no_such_package\n"))
+
+
+@FAMILY.provokes(FailureClass.JOB_STARTS_QUERIES)
+def script_starts_query(bench: Bench) -> None:
+    """A script as it ran before: it starts its query when it is imported, and has no `define`."""
+    script = "rows = SparkSession.active().readStream.format('rate').load()\nrows.writeStream.format('noop').start()\n"
+    job = _job(bench, "script", f"from pyspark.sql import SparkSession\n\n{script}")
+    with QueryGuard(bench.spark, job) as guard, guard.watching():
+        runner.load_define(job)
+
+
+@FAMILY.provokes(FailureClass.JOB_STARTS_QUERIES)
+def batch_starts_query(bench: Bench) -> None:
+    """The function of a batch starts a query of its own."""
+
+    def write(frame: DataFrame, batch: int) -> None:
+        frame.sparkSession.readStream.format("rate").load().writeStream.format("noop").start()
+
+    with QueryGuard(bench.spark, "/jobs/orders.py"), runner_starts():
+        bench.run_foreach("starts-a-query", write)
 
 
 def _job(bench: Bench, name: str, text: str) -> str:

@@ -5,6 +5,15 @@ import re
 from streamops.restart.failure_class import FailureClass, Remedy
 from streamops.restart.rules.rule import Rule
 
+STARTS = (
+    Rule(
+        id="job-starts-queries",
+        failure_class=FailureClass.JOB_STARTS_QUERIES,
+        words=("streamops.errors.JobStartsQueriesError",),
+        source="streamops: the runner met a query that it did not start; the next driver meets the same",
+    ),
+)
+
 PLAN = (
     Rule(
         id="backfill-refused",

@@ -6,6 +6,7 @@ The order of the stages, and in the second of the groups, is knowledge:
 1. What the supervisor recorded, and exit codes that say all, need no text.
 2. Causes come before wrappers: STREAM_FAILED, FOREACH_BATCH_USER_FUNCTION_ERROR, TASK_WRITE_FAILED and "Job aborted" are
    in most texts and say nothing.
+   - What our own runner refused first: nothing else says it.
    - Memory and disk: once they are gone, anything may fail in any words.
    - A second writer, before credentials and storage: on object stores the loser sees an error of the store.
    - Lost data, before the source that is unavailable: the error is retried first, and time-outs pile up around it.
@@ -23,7 +24,7 @@ The order of the stages, and in the second of the groups, is knowledge:
 
 from streamops.restart.rules.access import CREDENTIALS
 from streamops.restart.rules.checkpoints import DAMAGED, INCOMPATIBLE, TRANSIENT_STATE, UNREADABLE_STATE, WRITERS
-from streamops.restart.rules.code import PLAN, PYTHON, SQL_STATES
+from streamops.restart.rules.code import PLAN, PYTHON, SQL_STATES, STARTS
 from streamops.restart.rules.data import CONFLICTS, LOSS, SCHEMA
 from streamops.restart.rules.endings import DECIDED, FALLBACKS, SIGNALS, WRAPPERS
 from streamops.restart.rules.network import SINK, SOURCE, STORAGE, TRANSIENT
@@ -31,6 +32,7 @@ from streamops.restart.rules.resources import CAPACITY, DISK, LOST_EXECUTORS, ME
 from streamops.restart.rules.rule import Rule, rules_by_stage
 
 CAUSES = (
+    *STARTS,
     *MEMORY,
     *DISK,
     *WRITERS,
