@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import takewhile
 
 from streamops.control.state import MAX_FAILURES_KEPT, Failure
-from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.restart.failure_class import ADVICE, FailureClass, Remedy
 
 BUDGET_WINDOW = timedelta(hours=1)
 FEW = 2
@@ -138,7 +138,9 @@ def _why_park(newest: Failure, remedy: Remedy, row: Sequence[Failure], *, recent
     """Why no restart makes sense; empty while one does."""
     kind = newest.failure_class
     if remedy is Remedy.NEVER:
-        return f"epoch {newest.epoch} ended with {kind or newest.outcome}, which no restart mends"
+        advice = next((text for known, text in ADVICE.items() if known == kind), "")
+        told = f"epoch {newest.epoch} ended with {kind or newest.outcome}, which no restart mends"
+        return f"{told}: {advice}" if advice else told
     if recent > policy.budget_per_hour:
         return f"{recent} failures within an hour, allowed: {policy.budget_per_hour}"
     if len(row) > policy.thrash_limit and remedy not in WAITS:

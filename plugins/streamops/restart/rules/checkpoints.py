@@ -13,17 +13,37 @@ WRITERS = (
             "[CONCURRENT_STREAM_LOG_UPDATE]",
             "[CONCURRENT_QUERY]",
             "Multiple streaming queries are concurrently using",
-            "Concurrent update to the commit log",
+            "Multiple streaming jobs detected for",
+            "Race while writing batch",
             "SparkConcurrentModificationException",
             "as another query with same id is already active",
         ),
         source="Spark 2 to 4.2, SPARK-26425, SPARK-43542; also damage: recorded case checkpoint-commits-ahead",
     ),
     Rule(
+        id="checkpoint-file-taken",
+        failure_class=FailureClass.CONCURRENT_WRITER,
+        pattern=re.compile(
+            r"/(?:offsets/\d+|commits/\d+|metadata|sources/\d+/\S{1,300}|state/\d+/\d+/\S{1,300}|_spark_metadata/\d+)"
+            r" already exists"
+        ),
+        beside=("FileAlreadyExistsException",),
+        source="Spark 4.2, without a class of its own: recorded case writers-4-2-0-state-unique-ids-together-first",
+    ),
+    Rule(
         id="one-query-twice",
         failure_class=FailureClass.CONCURRENT_WRITER,
         words=("[DELTA_CONCURRENT_TRANSACTION]", "ConcurrentTransactionException", "ProducerFencedException"),
         source="Delta 4.4, Kafka 3.9: the same application id in two transactions",
+    ),
+)
+
+WRITERS_OF_FILES = (
+    Rule(
+        id="other-job-cleaned-up",
+        failure_class=FailureClass.CONCURRENT_WRITER,
+        pattern=re.compile(r"/_temporary\S{0,300} does not exist|does not exist: \S{1,300}/_temporary"),
+        source="Hadoop, FileOutputCommitter: the other removed it; recorded case writers-4-2-0-files-function-parquet-held-first",
     ),
 )
 

@@ -16,6 +16,7 @@ The order of the stages, and in the second of the groups, is knowledge:
    - Credentials, before everything unavailable: a refused login ends in a time-out as well.
    - The cluster, then losses that a restart heals, then sink, source and storage. The sink first: whatever is refused
      below the user's function is the sink's. Storage last, since nearly every stack ends in Hadoop's classes.
+   - A writer's own files that somebody removed: after whatever else may have ended the job that they belonged to.
    - State that can't be read for reasons not named, after storage and credentials, which may be the reason.
    - Code last: its words are general ("IllegalArgumentException") and stand around many of the others.
 3. Signals, after causes: a text may tell why somebody killed the driver.
@@ -23,7 +24,14 @@ The order of the stages, and in the second of the groups, is knowledge:
 """
 
 from streamops.restart.rules.access import CREDENTIALS
-from streamops.restart.rules.checkpoints import DAMAGED, INCOMPATIBLE, TRANSIENT_STATE, UNREADABLE_STATE, WRITERS
+from streamops.restart.rules.checkpoints import (
+    DAMAGED,
+    INCOMPATIBLE,
+    TRANSIENT_STATE,
+    UNREADABLE_STATE,
+    WRITERS,
+    WRITERS_OF_FILES,
+)
 from streamops.restart.rules.code import PLAN, PYTHON, SQL_STATES, STARTS
 from streamops.restart.rules.data import CONFLICTS, LOSS, SCHEMA
 from streamops.restart.rules.endings import DECIDED, FALLBACKS, SIGNALS, WRAPPERS
@@ -49,6 +57,7 @@ CAUSES = (
     *SINK,
     *SOURCE,
     *STORAGE,
+    *WRITERS_OF_FILES,
     *UNREADABLE_STATE,
     *PLAN,
     *PYTHON,
