@@ -5,7 +5,7 @@ from dataclasses import replace
 from streamops.control.records import ClaimMode, DriverEnded, Outcome, Position
 from streamops.control.state import Epoch
 from streamops.errors import StorageError
-from streamops.restart import Ending, FailureClass, classify
+from streamops.restart import Ending, FailureClass, Remedy, classify
 from streamops.supervisor.decision import Decision
 from streamops.supervisor.driver_log import tail
 
@@ -35,7 +35,8 @@ def driver_end(decision: Decision, epoch: Epoch, *, position: Position) -> Drive
         has_progressed=position.commit > epoch.claim.position.commit,
     )
     judged = classify(ending)
-    if judged.failure_class is FailureClass.CONCURRENT_WRITER:
+    if judged.failure_class is FailureClass.CONCURRENT_WRITER and judged.remedy is Remedy.NEVER:
+        # What a restart may heal is a conflict about the table alone: the batch in the checkpoint is the driver's own.
         position = own_position(found, decision, epoch, has_met_another=True)
     # A checkpoint that was put back meanwhile is behind what its driver has told.
     position = replace(position, offset=max(position.offset, decision.last_batch))

@@ -82,6 +82,7 @@ def position_after(exit_record: ExitRecord | None, *, found: Position, epoch=Non
     return driver_end(decision, epoch or an_epoch(), position=found).position
 
 
+TABLE_CONFLICT = "[DELTA_CONCURRENT_APPEND] Files were added to the root of the table by a concurrent update."
 SECOND_WRITER = "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 3."
 
 
@@ -93,6 +94,9 @@ SECOND_WRITER = "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Mu
         ),
         pytest.param(
             final(52, SECOND_WRITER), Position(offset=52, commit=52), id="but not the one that it lost to another"
+        ),
+        pytest.param(
+            final(52, TABLE_CONFLICT), Position(offset=53, commit=52), id="another job on the table took no batch of it"
         ),
         pytest.param(final(57), Position(offset=58, commit=52), id="never more than the checkpoint has"),
         pytest.param(left("boom"), Position(offset=58, commit=52), id="an exit record that can't tell proves nothing"),
