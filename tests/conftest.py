@@ -1,8 +1,15 @@
 """Profiles of hypothesis, and figures that tests report at the end of a run."""
 
+import atexit
 import os
+import shutil
+import tempfile
 
 from hypothesis import HealthCheck, settings
+
+# Notes about settings files must not get into the home of whoever runs the tests, nor of their subprocesses.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="streamops-state-")
+atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 # The same examples each time: a build that fails does so for everybody. The profiles `chaos` and `fuzz` look for new ones.
 settings.register_profile("streamops", deadline=None, derandomize=True, stateful_step_count=30)

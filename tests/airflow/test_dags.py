@@ -1,5 +1,6 @@
 """The DAGs that Airflow sees, parsed and serialized as Airflow does it."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -232,8 +233,8 @@ def test_the_dag_of_problems_survives_the_way_through_the_database(project):
         pytest.param("state_root: s3://bucket/state\nstreams: {}", id="state in a place that is not supported"),
     ],
 )
-def test_a_file_that_is_wrong_as_a_whole_raises(project, text):
-    """Airflow shows an import error and keeps the DAGs that it knows; no DAG at all would look like a decision."""
+def test_a_file_that_is_wrong_as_a_whole_raises_where_no_good_version_is_kept(project, text):
+    """Airflow shows an import error; no DAG at all would look like a decision."""
     project.file.write_text(text)
 
     with pytest.raises(SettingsError, match=r"streams\.yaml"):
@@ -250,6 +251,71 @@ def test_a_file_that_is_gone_is_an_import_error_of_the_dag_file(project):
     assert file.endswith("streams.py")
     assert "SettingsError" in error
     assert "streams.yaml" in error
+
+
+@pytest.fixture
+def kept(project):
+    """The project after its settings were kept: something is in its state root, and the file was parsed."""
+    (project.root / "data" / "state" / "registry").mkdir(parents=True)
+    before = ids(project.file)
+    return project, before
+
+
+def break_syntax(file):
+    file.write_text(file.read_text().replace("state_root", "streams: [\nstate_root", 1))
+
+
+def cut_off(file):
+    file.write_text(file.read_text()[:100])
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        pytest.param(break_syntax, id="no YAML"),
+        pytest.param(cut_off, id="half written"),
+        pytest.param(lambda file: file.unlink(), id="gone"),
+        pytest.param(lambda file: file.write_text("streams: {}"), id="no state root"),
+    ],
+)
+def test_a_file_that_breaks_leaves_every_dag_and_adds_the_one_that_shows_it(kept, harm):
+    project, before = kept
+
+    harm(project.file)
+
+    assert ids(project.file) == [*before[:2], CONFIG_ERRORS_DAG, *before[2:]]
+    bag = dag_bag(project.file)
+    assert bag.import_errors == {}
+    assert "streams.yaml" in bag.dags[CONFIG_ERRORS_DAG].doc_md
+    assert "clicks (declared since 20" in bag.dags[CONFIG_ERRORS_DAG].doc_md
+
+
+def test_a_worker_finds_its_dag_while_the_file_is_broken(kept, asked_for):
+    project, _ = kept
+    break_syntax(project.file)
+    asked_for("stream__clicks")
+
+    assert ids(project.file) == ["stream__clicks"]
+
+
+def test_a_bad_stream_keeps_the_dag_of_its_last_good_declaration(kept):
+    project, before = kept
+    with_a_bad_stream(project)
+
+    assert sorted(ids(project.file)) == sorted([*before, CONFIG_ERRORS_DAG])
+
+
+def test_a_dag_file_of_others_that_is_broken_touches_none_of_ours(kept, tmp_path, monkeypatch):
+    project, before = kept
+    folder = tmp_path / "dags"
+    shutil.copytree(ROOT / "dags", folder)
+    (folder / "reports.py").write_text("from airflow.sdk import DAG\n  this is no Python")
+    monkeypatch.setenv("STREAMOPS_CONFIG", str(project.file))
+
+    bag = DagBag(str(folder))
+
+    assert sorted(bag.dags) == sorted(before)
+    assert [Path(file).name for file in bag.import_errors] == ["reports.py"]
 
 
 def test_when_every_stream_is_wrong_their_problems_are_all_that_is_shown(project):

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from airflow.triggers.base import BaseTrigger
 
-from streamops.airflow import declared_supervisor, triggers
+from streamops.airflow import triggers
 from streamops.airflow.triggers import StreamTrigger
 from streamops.control import attendance
 from streamops.control.log import ControlLog
 from streamops.control.records import Parked
-from streamops.settings import load_settings
+from streamops.settings import follow, load_settings
 from streamops.spec.wire import spec_text
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
@@ -76,7 +76,7 @@ async def off_loop(work, *arguments):
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):
     monkeypatch.setattr(triggers, "TROUBLE_PAUSE_SECONDS", 0.02)
-    monkeypatch.setattr(declared_supervisor, "ASK_INTERVAL", timedelta(0))
+    monkeypatch.setattr(follow, "ASK_INTERVAL", timedelta(0))
 
 
 def park(place):

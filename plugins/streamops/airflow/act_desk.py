@@ -6,7 +6,7 @@ from streamops.clock import SystemClock
 from streamops.control.layout import control_folder
 from streamops.control.snapshot import load_state
 from streamops.kafka.confluent import ConfluentBroker
-from streamops.settings import load_settings
+from streamops.settings import settings_in_force
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
 from streamops.supervisor.backfills.backfill_desk import BackfillDesk, places_of
@@ -20,7 +20,7 @@ from streamops.supervisor.runs.run_desk import RunDesk
 
 def build_desk(stream: str, config: str, *, actor: str) -> Desk:
     """The desk of a declared stream. SettingsError when its declaration is wrong or gone."""
-    settings = load_settings(config)
+    settings = settings_in_force(config)
     return _desk_of(settings.stream(stream), settings.state_root, actor=actor, may_submit=False)
 
 
@@ -30,7 +30,7 @@ def build_run_desk(stream: str, config: str, *, actor: str, may_submit: bool = F
     Who may submit sees with the stream's connections, as `wiring.supervisor_of` has it. SettingsError where there is no such
     stream or backfill.
     """
-    settings = load_settings(config)
+    settings = settings_in_force(config)
     spec = settings.stream(stream)
     storage = storage_for(spec.checkpoint)
     if backfill:
@@ -43,7 +43,7 @@ def build_backfill_desk(stream: str, config: str, *, actor: str) -> BackfillDesk
     """Where backfills of a declared stream are planned. SettingsError also where its cluster can't be asked at all, StorageError
     where its place is not mounted.
     """
-    settings = load_settings(config)
+    settings = settings_in_force(config)
     spec = settings.stream(stream)
     storage = storage_for(spec.checkpoint)
     state = load_state(storage, control_folder(spec.checkpoint))

@@ -1,6 +1,7 @@
 """DAGs from the settings: one for each stream, one that shows what is wrong with the rest, and those of the fleet."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 
 from airflow.sdk import DAG, get_parsing_context, task
 from airflow.sdk.exceptions import AirflowFailException
@@ -14,7 +15,7 @@ from streamops.airflow.retention_coverage_dag import RETENTION_COVERAGE_DAG, ret
 from streamops.airflow.runs_dag import BACKFILL_DAG, CATCHUP_DAG, RETRY, backfill_dag, catchup_dag, scheduled_dag
 from streamops.airflow.start_date import START
 from streamops.errors import SettingsError
-from streamops.settings import Settings, SettingsProblem, load_settings
+from streamops.settings import Settings, settings_in_force
 from streamops.spec import Mode, StreamSpec
 from streamops.spec.names import dag_id_of, stream_dag_id
 
@@ -24,19 +25,19 @@ CONFIG_ERRORS_DAG = "streamops_config_errors"
 def build_dags(config: str) -> Iterator[DAG]:
     """The DAGs of a settings file; in a worker only the one that it asks for.
 
-    A stream whose declaration is wrong gets no DAG, and the others are not touched. A file that can't be read at all
-    raises: Airflow shows the import error and keeps the DAGs that it knows.
+    A stream whose declaration is wrong keeps the DAG of its last good one, and so does every stream while the file can't be
+    read: Airflow 3.3 takes a DAG for gone that its file does not give, and then wakes no task of it. SettingsError, which
+    Airflow shows as an import error, only where no good version is kept either.
     """
-    settings = load_settings(config)
-    unreadable = [problem for problem in settings.errors if not problem.stream]
-    if unreadable and not settings.streams:
-        raise SettingsError("\n".join(str(problem) for problem in unreadable))
     wanted = get_parsing_context().dag_id
+    settings = settings_in_force(config, keep=wanted is None)
+    if not settings.state_root:
+        raise SettingsError("\n".join(str(problem) for problem in settings.whole))
     for spec in settings.streams:
         if wanted in (None, dag_id_of(spec)):
             yield scheduled_dag(spec, settings) if spec.mode is Mode.SCHEDULED else _stream_dag(spec, settings)
     if settings.problems and wanted in (None, CONFIG_ERRORS_DAG):
-        yield _config_errors_dag(settings.problems)
+        yield _config_errors_dag(settings)
     if not settings.streams and not settings.errors:
         return
     for dag_id, build in _FLEET_DAGS.items():
@@ -76,23 +77,26 @@ def _stream_dag(spec: StreamSpec, settings: Settings) -> DAG:
     return dag
 
 
-def _config_errors_dag(problems: Sequence[SettingsProblem]) -> DAG:
-    text = "\n".join(f"- {problem}" for problem in problems)
+def _config_errors_dag(settings: Settings) -> DAG:
+    """Red as long as anything is wrong, and the one place where that is red: no stream stops for it."""
+    problems = "\n".join(f"- {problem}" for problem in settings.problems)
+    kept = ", ".join(f"{kept.name} (declared since {kept.since:%Y-%m-%d %H:%M} UTC)" for kept in settings.kept)
+    text = f"{problems}\n\nUntil then these go on as they were declared last: {kept}." if kept else problems
     with DAG(
         dag_id=CONFIG_ERRORS_DAG,
-        description="Streams that can't be supervised because their declaration is wrong",
-        schedule="@hourly",
+        description="What is wrong in the settings file",
+        schedule=timedelta(minutes=5),
         start_date=START,
         catchup=False,
         max_active_runs=1,
         is_paused_upon_creation=False,
-        doc_md=f"Fix these in the settings file; the DAG goes away by itself.\n\n{text}",
+        doc_md=f"Mend these in the settings file; the DAG goes away by itself.\n\n{text}",
         tags=["streamops"],
     ) as dag:
 
         @task(task_id="report")
         def report() -> None:
-            raise AirflowFailException(f"{len(problems)} problem(s) in the settings:\n{text}")
+            raise AirflowFailException(f"{len(settings.problems)} problem(s) in the settings:\n{text}")
 
         report()
     return dag

@@ -17,7 +17,7 @@ from streamops.airflow.start_date import START
 from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
 from streamops.launch.local import LocalLauncher
-from streamops.settings import Settings, load_settings
+from streamops.settings import Settings, settings_in_force
 from streamops.spec import Mode
 from streamops.spec.names import catchup_dag_id, stream_dag_id
 from streamops.storage.kinds import storage_for
@@ -63,9 +63,9 @@ def reconcile_dag(settings: Settings) -> DAG:
 
 def run_reconciler(config: str) -> None:
     """Reconcile once, with acts. AirflowFailException with the findings while something critical is left."""
-    settings = load_settings(config)
-    whole = [str(problem) for problem in settings.errors if not problem.stream]
-    if whole:
+    settings = settings_in_force(config)
+    if not settings.state_root:
+        whole = [str(problem) for problem in settings.whole]
         raise AirflowFailException("the settings declare nothing that could be compared:\n" + "\n".join(whole))
     tell(_reconciler(settings).run(act=True))
 
@@ -127,6 +127,7 @@ def _reconciler(settings: Settings) -> Reconciler:
         state_root=settings.state_root,
         specs=settings.streams,
         wrong=tuple((problem.stream, str(problem)) for problem in settings.errors),
+        left=frozenset(kept.name for kept in settings.kept if kept.has_left),
         changed_at=written_at(settings.path),
     )
     doors = Doors(

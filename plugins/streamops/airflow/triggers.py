@@ -1,7 +1,7 @@
 """The trigger that watches one stream. It looks and never acts: neither its end nor its cancellation touches a driver.
 
 Each look leaves a sign of attendance, so that a task that is deferred without a living trigger shows as unattended.
-It goes by the settings as they are now, and by the last sound ones where they are wrong.
+It goes by the settings as they are now, and by the last good ones where they are wrong.
 
 There is no `on_kill`: marking a task failed, clearing it or deleting it must not stop a stream.
 """
@@ -16,10 +16,11 @@ from typing import Any, TypeVar
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from streamops.airflow.declared_supervisor import DeclaredSupervisor, SharedSettings
+from streamops.airflow.declared_supervisor import DeclaredSupervisor
 from streamops.airflow.one_look import OneLook
 from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
+from streamops.settings.follow import SharedSettings
 from streamops.spec import StreamSpec
 from streamops.supervisor import Action, Look, Supervisor
 

@@ -12,7 +12,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from streamops.airflow.start_date import START
 from streamops.errors import SettingsError
 from streamops.health.verdict import Verdict
-from streamops.settings import Settings, load_settings
+from streamops.settings import Settings, settings_in_force
 from streamops.spec import StreamSpec
 from streamops.spec.health_rounds import HealthRounds
 from streamops.supervisor.rounds.health_answer import answer_of, shard_of, summary_of, tasks_of
@@ -153,8 +153,8 @@ def run_gather(answers: Any, *, shards: int) -> list[dict[str, Any]]:
 
 
 def _settings(config: str) -> Settings:
-    settings = load_settings(config)
-    whole = [str(problem) for problem in settings.errors if not problem.stream]
-    if whole:
+    settings = settings_in_force(config)
+    if not settings.state_root:
+        whole = [str(problem) for problem in settings.whole]
         raise AirflowFailException("the settings declare nothing that could be checked:\n" + "\n".join(whole))
     return settings

@@ -1,5 +1,6 @@
 """From a stream's name to its supervisor, inside an Airflow process."""
 
+import logging
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +11,15 @@ from streamops.clock import SystemClock
 from streamops.control.registry import SharedRegistry
 from streamops.errors import SettingsError
 from streamops.launch.local import LocalLauncher
-from streamops.settings import load_settings
+from streamops.settings import settings_in_force
 from streamops.settings.refusals import refused_deploy_mode, refused_master
 from streamops.spec import LaunchSpec, StreamSpec
 from streamops.storage.kinds import storage_for
 from streamops.supervisor import Supervisor
 from streamops.supervisor.lags.source_coverage import cluster_of
 from streamops.supervisor.requests import this_author
+
+log = logging.getLogger(__name__)
 
 SPARK_CONNECTION_TYPE = "spark"
 
@@ -25,9 +28,13 @@ _REGISTRY = SharedRegistry(SystemClock())
 
 
 def build_supervisor(stream: str, config: str, *, actor: str, may_submit: bool) -> Supervisor:
-    """The supervisor of a declared stream. SettingsError when its declaration is wrong or gone."""
-    settings = load_settings(config)
-    return supervisor_of(settings.stream(stream), state_root=settings.state_root, actor=actor, may_submit=may_submit)
+    """The supervisor of a stream as it is in force. SettingsError when it has no declaration that was ever good."""
+    settings = settings_in_force(config, keep=may_submit)
+    spec = settings.stream(stream)
+    for problem in settings.errors:
+        if problem.stream in ("", stream):
+            log.warning("stream=%s goes on as it was declared last: %s", stream, problem)
+    return supervisor_of(spec, state_root=settings.state_root, actor=actor, may_submit=may_submit)
 
 
 def supervisor_of(spec: StreamSpec, *, state_root: str, actor: str, may_submit: bool) -> Supervisor:

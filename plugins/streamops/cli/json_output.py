@@ -53,6 +53,7 @@ class JsonOutput:
             {
                 "path": settings.path,
                 "streams": streams,
+                "kept": [dataclasses.asdict(kept) for kept in settings.kept],
                 "problems": _fields(settings.problems),
                 "notices": list(settings.notices),
             }

@@ -132,8 +132,13 @@ class TextOutput:
                 self._console.print(more)
 
     def settings(self, settings: Settings) -> None:
+        since = {kept.name: kept.since for kept in settings.kept}
         for spec in settings.streams:
-            self._console.print(Text.assemble((spec.name, "green"), ": ok"))
+            if spec.name in since:
+                standing = f": goes on as it was declared since {since[spec.name]:%Y-%m-%d %H:%M} UTC"
+                self._console.print(Text.assemble((spec.name, "yellow"), standing))
+            else:
+                self._console.print(Text.assemble((spec.name, "green"), ": ok"))
         self._problems(settings.problems)
         for notice in settings.notices:
             self._console.print(Text.assemble((notice, "yellow")))

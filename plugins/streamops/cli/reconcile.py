@@ -82,6 +82,7 @@ def _declared(settings: Settings) -> Declared:
         state_root=settings.state_root,
         specs=settings.streams,
         wrong=tuple((problem.stream, str(problem)) for problem in settings.errors),
+        left=frozenset(kept.name for kept in settings.kept if kept.has_left),
         changed_at=written_at(settings.path),
     )
 

@@ -38,7 +38,7 @@ def status(
     session = session_of(context)
     settings = session.settings()
     specs = [settings.stream(name) for name in dict.fromkeys(streams)] if streams else settings.streams
-    problems = () if streams else settings.errors
+    problems = [problem for problem in settings.errors if not streams or problem.stream in ("", *streams)]
     found = statuses_of(
         specs,
         session.look,

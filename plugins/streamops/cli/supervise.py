@@ -33,8 +33,9 @@ def supervise(
     """Keep declared streams running, without Airflow.
 
     It starts, watches, restarts and parks them. Several supervisors of one stream do no harm: the control log lets one
-    act at a time. The settings file is read again when it changes: new streams are picked up, those that left it run on
-    unsupervised. SIGTERM and Ctrl-C end the supervision, never the streams.
+    act at a time. The settings file is read again when it changes: new streams are picked up, one that left it is supervised
+    on until it is stopped, and what can't be read goes on as it was declared last. SIGTERM and Ctrl-C end the supervision,
+    never the streams.
 
     With --once, as from cron, a hung driver is not recognised: that takes eyes that stay on it. The exit code is then 1
     when a stream could not be settled, 2 when settings are wrong.

@@ -1,7 +1,6 @@
 """Supervision of all declared streams in one process: a thread for each, and the settings file followed."""
 
 import logging
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,11 +8,12 @@ from datetime import timedelta
 from pathlib import Path
 
 from streamops.cli.look import THREADS
-from streamops.cli.wiring import Wiring, readable_settings
-from streamops.clock import Clock
+from streamops.cli.wiring import Wiring, usable
+from streamops.clock import Clock, SystemClock
 from streamops.control.registry import SharedRegistry
-from streamops.errors import SettingsError, StreamOpsError
-from streamops.settings import Settings, SettingsProblem
+from streamops.errors import StreamOpsError
+from streamops.settings import SettingsProblem
+from streamops.settings.follow import ASK_INTERVAL, FollowedFile
 from streamops.spec import StreamSpec
 from streamops.supervisor import Decision, Look, Supervisor
 from streamops.supervisor.status import Phase, stream_status
@@ -43,18 +43,20 @@ class Supervision:
     """Supervises what one settings file declares."""
 
     def __init__(self, path: Path, wiring: Wiring, *, names: frozenset[str], interval: timedelta) -> None:
-        """SettingsError when the file is not sound, or does not declare one of the names."""
+        """SettingsError when no settings are in force, or they do not declare one of the names."""
         self._wiring = wiring
         self._names = names
         self._interval = interval
-        self._file = FollowedSettings(path)
+        self._file = FollowedFile(path, SystemClock(), ask_interval=min(interval, ASK_INTERVAL))
+        self._settings = usable(self._file.settings())
+        self._path = path
         self._registry = SharedRegistry(wiring.clock)
         self._ending = threading.Event()
         self._why = "asked to end"
         self._loops: dict[str, StreamLoop] = {}
-        self._told: frozenset[str] = frozenset()
+        self._told: dict[str, str] = {}
         for name in sorted(names):
-            self._file.settings.stream(name)
+            self._settings.stream(name)
 
     @property
     def specs(self) -> tuple[StreamSpec, ...]:
@@ -64,8 +66,8 @@ class Supervision:
     @property
     def problems(self) -> tuple[SettingsProblem, ...]:
         """What is wrong with settings, as far as the streams that were asked for go."""
-        errors = self._file.settings.errors
-        return tuple(problem for problem in errors if not self._names or problem.stream in self._names)
+        errors = self._settings.errors
+        return tuple(problem for problem in errors if not self._names or problem.stream in ("", *self._names))
 
     def run_once(self) -> bool:
         """Settle each stream once; whether all could be."""
@@ -77,9 +79,11 @@ class Supervision:
     def run(self) -> None:
         """Supervise until `end` is called."""
         self._take_over(starting=True)
-        log.info("supervising %d streams of %s", len(self._loops), self._file.path)
+        log.info("supervising %d streams of %s", len(self._loops), self._path)
         while not self._ending.wait(self._interval.total_seconds()):
-            if self._file.has_changed():
+            found = self._file.settings()
+            if found is not self._settings:
+                self._settings = found
                 self._take_over(starting=True)
         deadline = self._wiring.clock.monotonic() + FAREWELL
         for loop in self._loops.values():
@@ -94,7 +98,7 @@ class Supervision:
         self._ending.set()
 
     def _wanted(self) -> dict[str, Declared]:
-        settings = self._file.settings
+        settings = self._settings
         return {
             spec.name: Declared(spec=spec, state_root=settings.state_root)
             for spec in settings.streams
@@ -102,13 +106,14 @@ class Supervision:
         }
 
     def _take_over(self, *, starting: bool = False) -> None:
-        """Begin with new streams, hand changed declarations on, let go of streams that left.
+        """Begin with new streams, hand changed declarations on, let go of streams that may leave.
 
-        A stream whose new declaration is wrong keeps the old one: a mistake must not disarm what runs.
+        A stream whose declaration is wrong, or gone without a stop, is among the wanted ones as it was declared last; one
+        that was wrong from the start has none, and one that was kept nowhere keeps its old declaration here.
         """
         self._tell_problems()
         wanted = self._wanted()
-        wrong = {problem.stream for problem in self._file.settings.errors}
+        wrong = {problem.stream for problem in self._settings.errors}
         for name, declared in wanted.items():
             if name in self._loops:
                 self._loops[name].declare(declared)
@@ -117,39 +122,22 @@ class Supervision:
             if starting:
                 self._loops[name].start()
         for name in sorted(self._loops.keys() - wanted.keys() - wrong):
-            log.warning("stream=%s left the settings: it runs on, and nobody supervises it from here", name)
+            log.warning("stream=%s has left the settings, and is not supervised from here any more", name)
             self._loops.pop(name).end()
 
     def _tell_problems(self) -> None:
         texts = {str(problem): problem.stream for problem in self.problems}
+        kept = {mark.name for mark in self._settings.kept}
         for text, stream in texts.items():
             if text not in self._told:
-                rest = ", supervised as it was declared before" if stream in self._loops else ""
+                if not stream:
+                    log.error("the settings before stay in force: %s", text)
+                    continue
+                rest = ", supervised as it was declared before" if stream in kept | self._loops.keys() else ""
                 log.warning("stream=%s wrong settings%s: %s", stream, rest, text)
-        self._told = frozenset(texts)
-
-
-class FollowedSettings:
-    """A settings file, read again when it changes. The last sound content counts."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._signature = _signature(path)  # Before reading, so that a change meanwhile is seen next time.
-        self.settings: Settings = readable_settings(path)
-
-    def has_changed(self) -> bool:
-        """Whether there is a newer content, which is then read; an unsound one is told and passed over."""
-        signature = _signature(self.path)
-        if signature == self._signature:
-            return False
-        self._signature = signature
-        try:
-            self.settings = readable_settings(self.path)
-        except SettingsError as error:
-            log.warning("the settings before stay in force: %s", error)
-            return False
-        log.info("%s was read again", self.path)
-        return True
+        if any(stream == "" for stream in self._told.values()) and not self._settings.whole:
+            log.info("%s can be read again", self._path)
+        self._told = texts
 
 
 class StreamLoop:
@@ -240,12 +228,3 @@ def rest_after(decision: Decision, *, interval: timedelta, clock: Clock) -> time
     if decision.until is None:
         return interval
     return min(interval, max(SHORTEST_REST, decision.until - clock.now()))
-
-
-def _signature(path: Path) -> tuple[int, ...]:
-    """What changes whenever the file is replaced or written; empty when it is not there."""
-    try:
-        stat = os.stat(path)
-    except OSError:
-        return ()
-    return (stat.st_mtime_ns, stat.st_size, stat.st_ino)

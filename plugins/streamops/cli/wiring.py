@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from streamops.cli.progress_bar import shown
+from streamops.cli.talk import say
 from streamops.clock import Clock, SystemClock
 from streamops.control.log import LogReader
 from streamops.control.registry import SharedRegistry
@@ -20,7 +21,7 @@ from streamops.kafka.sending import Sender
 from streamops.launch import Launcher
 from streamops.launch.local import LocalLauncher
 from streamops.launch.outsiders import find_outsiders
-from streamops.settings import Settings, load_settings
+from streamops.settings import Settings, settings_in_force
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
 from streamops.supervisor import Look, Supervisor
@@ -84,14 +85,20 @@ class Session:
         return self.wiring.clock
 
     def settings(self) -> Settings:
-        """The settings file, read once; SettingsError when not even its frame is sound."""
+        """The settings that are in force, read once; SettingsError when there are none."""
         if self._settings is None:
-            self._settings = readable_settings(self.path)
+            self._settings = usable(settings_in_force(self.path, clock=self.clock))
+            for problem in self._settings.whole:
+                say(f"warning: {problem}; what was declared last is in force")
         return self._settings
 
     def spec(self, stream: str) -> StreamSpec:
-        """A declared stream; SettingsError when there is no such valid one."""
-        return self.settings().stream(stream)
+        """A stream as it is in force; SettingsError when there is no such one. What is wrong with its declaration is told."""
+        spec = self.settings().stream(stream)
+        for problem in self.settings().errors:
+            if problem.stream == stream:
+                say(f"warning: {problem}; what it declared last is in force")
+        return spec
 
     def supervisor(self, spec: StreamSpec) -> Supervisor:
         """A supervisor of one stream, for looking only."""
@@ -155,10 +162,8 @@ class Session:
         return LogReader.of_checkpoint(storage_for(spec.checkpoint), spec.checkpoint)
 
 
-def readable_settings(path: Path) -> Settings:
-    """The settings in a file; SettingsError when not even its frame is sound, so that it declares no streams at all."""
-    settings = load_settings(path)
-    whole = [str(problem) for problem in settings.errors if not problem.stream]
-    if whole:
-        raise SettingsError("\n".join(whole))
+def usable(settings: Settings) -> Settings:
+    """The settings; SettingsError when not even the frame of the file is sound, and no good version of it is kept."""
+    if not settings.state_root:
+        raise SettingsError("\n".join(str(problem) for problem in settings.whole))
     return settings

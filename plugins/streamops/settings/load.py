@@ -1,6 +1,5 @@
 """The settings file, read whole: the streams that are fine, and what is wrong with the others."""
 
-import difflib
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -12,8 +11,8 @@ from pydantic import ValidationError
 from streamops.errors import SettingsError
 from streamops.settings.conflicts import conflicts
 from streamops.settings.folders import resolve_state_folder
+from streamops.settings.loaded import Settings
 from streamops.settings.model import DeclaredFile, DeclaredStream
-from streamops.settings.notices import notices_of
 from streamops.settings.problems import Refusal, SettingsProblem, dotted, refusals_of, shown
 from streamops.settings.resolve import resolve_stream
 from streamops.settings.yaml_file import Place, YamlFile, parse_yaml
@@ -28,53 +27,22 @@ _ASIDES = frozenset({"checkpoint_health", "retention_coverage"})
 """Sections on which no stream depends."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What a settings file declares, as far as it can be used."""
-
-    path: str
-    """The file, as it was asked for."""
-    state_root: str
-    """Canonical address of registry and shared files; empty when the whole file is wrong."""
-    streams: tuple[StreamSpec, ...]
-    """The valid ones, in the order of the file."""
-    errors: tuple[SettingsProblem, ...]
-    checkpoint_health: HealthRounds = field(default_factory=HealthRounds)
-    """How the checkpoints of all of them are looked at."""
-    retention_coverage: HealthRounds = field(default_factory=HealthRounds)
-    """How it is looked at whether what they need is still in Kafka."""
-    asides: tuple[SettingsProblem, ...] = ()
-    """What is wrong in a section on which no stream depends. Its defaults count meanwhile: it must not disarm the streams."""
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What works and should be declared otherwise."""
-        return tuple(
-            f"{self.path}: streams.{spec.name}.{notice}" for spec in self.streams for notice in notices_of(spec)
-        )
-
-    @property
-    def problems(self) -> tuple[SettingsProblem, ...]:
-        """Everything that is wrong."""
-        return (*self.errors, *self.asides)
-
-    def stream(self, name: str) -> StreamSpec:
-        """One stream; SettingsError with its problems, or with names that are close, when there is no such spec."""
-        for spec in self.streams:
-            if spec.name == name:
-                return spec
-        problems = [str(problem) for problem in self.errors if problem.stream in ("", name)]
-        if problems:
-            raise SettingsError("\n".join(problems))
-        known = sorted({spec.name for spec in self.streams} | {problem.stream for problem in self.errors})
-        close = difflib.get_close_matches(name, known)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"{len(known)} are declared, none is called alike"
-        raise SettingsError(f"{self.path}: no stream is called {name!r}: {hint}")
-
-
 def default_settings_path(environment: Mapping[str, str] = os.environ) -> Path:
     """Where the settings are when nobody says otherwise."""
     return Path(environment.get(PATH_VARIABLE) or DEFAULT_PATH)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A settings file as it was read."""
+
+    settings: Settings
+    names: frozenset[str] = frozenset()
+    """All that it declares, rightly or wrongly."""
+    sections: dict[str, Any] = field(default_factory=dict)
+    """Its sections beside the streams, as far as they are right."""
+    declared: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By stream that is right: all that it declares, defaults included and variables filled in."""
 
 
 def load_settings(path: str | Path, environment: Mapping[str, str] = os.environ) -> Settings:
@@ -82,29 +50,72 @@ def load_settings(path: str | Path, environment: Mapping[str, str] = os.environ)
 
     Only a file that can't be read, text that is not YAML and a broken top level leave no streams at all.
     """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return unreadable(path, error).settings
+    return read_settings(path, text, environment).settings
+
+
+def unreadable(path: str | Path, error: OSError | UnicodeDecodeError) -> Reading:
+    """The reading of a file whose text can't be had."""
+    if isinstance(error, UnicodeDecodeError):
+        return _nothing(path, (Refusal((), f"byte {error.start} that is not UTF-8", "a text file"),))
+    expected = f"a settings file that can be read; {PATH_VARIABLE} may name another"
+    return _nothing(path, (Refusal((), (error.strerror or str(error)).lower(), expected),))
+
+
+def read_settings(path: str | Path, text: str, environment: Mapping[str, str]) -> Reading:
+    """The settings in a text. Never raises for what it holds."""
+    try:
+        file = parse_yaml(text, environment)
+    except SettingsError as error:
+        return _nothing(path, (Refusal((), str(error), "YAML that parses"),))
+    return settings_of(path, file)
+
+
+def settings_of(path: str | Path, file: YamlFile, *, checks_files: bool = True) -> Reading:
+    """The settings in the values of a file. Without `checks_files` jobs, jars and folders need not be there now."""
     root = project_root(path)
-    read = _read(path, environment)
-    top = _top_level(read, root) if isinstance(read, YamlFile) else read
+    top = _top_level(file, root)
     if isinstance(top, tuple):
-        whole = tuple(_problem(path, "", refusal.place, refusal) for refusal in top)
-        return Settings(path=str(path), state_root="", streams=(), errors=whole)
+        return _nothing(path, top)
     specs: list[StreamSpec] = []
+    declared: dict[str, dict[str, Any]] = {}
     refusals: list[tuple[str, Refusal]] = []
     for name in top.streams:
-        spec, refused = _stream(name, top, root)
-        specs += [spec] if spec else []
+        spec, refused = _stream(name, top, root, checks_files=checks_files)
+        if spec:
+            specs.append(spec)
+            declared[name] = _as_declared(top, name, spec)
         refusals += [(name, refusal) for refusal in refused]
     shared = conflicts(specs, state_root=top.state_root)
     refusals += [(name, refusal) for name, refused in shared.items() for refusal in refused]
-    return Settings(
+    settings = Settings(
         path=str(path),
         state_root=top.state_root,
         streams=tuple(spec for spec in specs if spec.name not in shared),
-        errors=tuple(_problem(path, name, top.place(name, refusal.place), refusal) for name, refusal in refusals),
+        errors=tuple(problem_of(path, name, top.place(name, refusal.place), refusal) for name, refusal in refusals),
         checkpoint_health=top.checkpoint_health,
         retention_coverage=top.retention_coverage,
-        asides=tuple(_problem(path, "", refusal.place, refusal) for refusal in top.asides),
+        asides=tuple(problem_of(path, "", refusal.place, refusal) for refusal in top.asides),
     )
+    for name in shared:
+        declared.pop(name, None)
+    return Reading(settings=settings, names=frozenset(top.streams), sections=top.sections, declared=declared)
+
+
+def _nothing(path: str | Path, refusals: tuple[Refusal, ...]) -> Reading:
+    whole = tuple(problem_of(path, "", refusal.place, refusal) for refusal in refusals)
+    return Reading(settings=Settings(path=str(path), state_root="", streams=(), errors=whole))
+
+
+def _as_declared(top: "_TopLevel", name: str, spec: StreamSpec) -> dict[str, Any]:
+    """What a stream declares, with the jars that its patterns mean: these may match less when they are needed."""
+    own = _with_defaults(top.streams[name], top.defaults)
+    if spec.launch.jars:
+        own = {**own, "launch": {**own["launch"], "jars": list(spec.launch.jars)}}
+    return own
 
 
 def project_root(path: str | Path) -> str:
@@ -142,24 +153,14 @@ class _TopLevel:
     retention_coverage: HealthRounds
     asides: tuple[Refusal, ...]
     """Of a section on which no stream depends."""
+    sections: dict[str, Any]
+    """As they are written, but for streams, defaults and those with asides; the state root canonical."""
 
     def place(self, name: str, inner: Place) -> Place:
         """Where a setting of a stream is written: under the stream, unless it comes from the defaults alone."""
         if inner and not _holds(self.streams[name], inner) and _holds(self.defaults, inner):
             return ("defaults", *inner)
         return ("streams", name, *inner)
-
-
-def _read(path: str | Path, environment: Mapping[str, str]) -> YamlFile | tuple[Refusal, ...]:
-    try:
-        return parse_yaml(Path(path).read_text(encoding="utf-8"), environment)
-    except OSError as error:
-        expected = f"a settings file that can be read; {PATH_VARIABLE} may name another"
-        return (Refusal((), (error.strerror or str(error)).lower(), expected),)
-    except UnicodeDecodeError as error:
-        return (Refusal((), f"byte {error.start} that is not UTF-8", "a text file"),)
-    except SettingsError as error:
-        return (Refusal((), str(error), "YAML that parses"),)
 
 
 def _top_level(file: YamlFile, root: str) -> _TopLevel | tuple[Refusal, ...]:
@@ -178,7 +179,8 @@ def _top_level(file: YamlFile, root: str) -> _TopLevel | tuple[Refusal, ...]:
     asides = tuple(refusal for refusal in refusals if refusal.place[:1] and refusal.place[0] in _ASIDES)
     if len(asides) < len(refusals):
         return refusals
-    declared = DeclaredFile.model_validate(_without(file.content, {refusal.place[0] for refusal in asides}))
+    sound = _without(file.content, {refusal.place[0] for refusal in asides})
+    declared = DeclaredFile.model_validate(sound)
     try:
         state_root = resolve_state_folder(declared.state_root, root=root)
     except SettingsError as error:
@@ -192,6 +194,7 @@ def _top_level(file: YamlFile, root: str) -> _TopLevel | tuple[Refusal, ...]:
         checkpoint_health=HealthRounds(**dict(declared.checkpoint_health)),
         retention_coverage=HealthRounds(**dict(declared.retention_coverage)),
         asides=asides,
+        sections={**_without(sound, {"streams", "defaults"}), "state_root": state_root},
     )
 
 
@@ -207,7 +210,9 @@ def _without(content: Any, sections: Collection[str | int]) -> Any:
     return {name: value for name, value in content.items() if name not in sections} if sections else content
 
 
-def _stream(name: str, top: _TopLevel, root: str) -> tuple[StreamSpec | None, tuple[Refusal, ...]]:
+def _stream(
+    name: str, top: _TopLevel, root: str, *, checks_files: bool
+) -> tuple[StreamSpec | None, tuple[Refusal, ...]]:
     refusals = top.duplicates.get(name, ())
     if not is_stream_name(name):
         expected = "a name of lower-case letters, digits and underscores, a letter first, 100 characters at most"
@@ -219,7 +224,7 @@ def _stream(name: str, top: _TopLevel, root: str) -> tuple[StreamSpec | None, tu
         return None, refusals + refusals_of(error, DeclaredStream)
     if refusals:
         return None, refusals
-    return resolve_stream(name, declared, root=root)
+    return resolve_stream(name, declared, root=root, checks_files=checks_files)
 
 
 def _with_defaults(own: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -238,7 +243,8 @@ def _holds(values: Any, place: Place) -> bool:
     return True
 
 
-def _problem(path: str | Path, stream: str, place: Place, refusal: Refusal) -> SettingsProblem:
+def problem_of(path: str | Path, stream: str, place: Place, refusal: Refusal) -> SettingsProblem:
+    """What is wrong at a place of a file."""
     return SettingsProblem(
         path=str(path), stream=stream, place=dotted(place), found=refusal.found, expected=refusal.expected
     )

@@ -48,15 +48,24 @@ from streamops.spec.stream import ENDING
 T = TypeVar("T", RestartPolicy, StallPolicy, Timings)
 
 
-def resolve_stream(name: str, declared: DeclaredStream, *, root: str) -> tuple[StreamSpec | None, tuple[Refusal, ...]]:
-    """The spec, or why there is none. Relative paths count from `root`."""
-    resolver = _Resolver(root)
+def resolve_stream(
+    name: str, declared: DeclaredStream, *, root: str, checks_files: bool = True
+) -> tuple[StreamSpec | None, tuple[Refusal, ...]]:
+    """The spec, or why there is none. Relative paths count from `root`.
+
+    Without `checks_files` the job, the jars and the folder need not be there: a start tells what is missing.
+    """
+    resolver = _Resolver(root, checks_files=checks_files)
     spec = resolver.stream(name, declared)
     return (None if resolver.refusals else spec), tuple(resolver.refusals)
 
 
 class _Resolver(Collector):
     """Resolves one stream."""
+
+    def __init__(self, root: str, *, checks_files: bool) -> None:
+        super().__init__(root)
+        self._checks_files = checks_files
 
     def stream(self, name: str, declared: DeclaredStream) -> StreamSpec:
         mode = Mode(declared.mode)
@@ -82,7 +91,7 @@ class _Resolver(Collector):
 
     def _job(self, text: str) -> str:
         job = self.absolute(text)
-        if not os.path.isfile(job):
+        if self._checks_files and not os.path.isfile(job):
             self.refuse(("job",), text, f"a file that exists; {job} does not")
         elif (look := look_at_job(job)).found:
             self.refusals.append(Refusal(("job",), f"{shown(text)} with {look.found}", look.expected))
@@ -144,7 +153,7 @@ class _Resolver(Collector):
             if expected:
                 self.refuse(("launch", setting), getattr(declared, setting), expected)
         folder = self.absolute(declared.folder)
-        if not os.path.isdir(folder):
+        if self._checks_files and not os.path.isdir(folder):
             self.refuse(("launch", "folder"), declared.folder, f"a folder that exists; {folder} does not")
         spark_submit = declared.spark_submit
         return LaunchSpec(
@@ -162,7 +171,7 @@ class _Resolver(Collector):
         """Every jar once; addresses of other places are left to spark-submit."""
         jars: list[str] = []
         for index, pattern in enumerate(patterns):
-            if "://" in pattern:
+            if "://" in pattern or not self._checks_files:
                 jars.append(pattern)
                 continue
             found = sorted(glob.glob(pattern, root_dir=self.root, recursive=True))

@@ -18,6 +18,8 @@ from support.clock import FakeClock
 from support.settings import a_declared_stream
 from support.terminal import Terminal
 
+SECOND = timedelta(seconds=1)
+
 
 def eventually(claim: Callable[[], bool]) -> bool:
     """Whether it comes true within five seconds."""
@@ -141,17 +143,24 @@ def test_a_new_stream_in_the_settings_is_picked_up(terminal: Terminal) -> None:
         assert eventually(lambda: drivers(terminal) == 2)
 
 
-def test_a_stream_that_left_the_settings_runs_on_unsupervised(
+def test_a_stream_that_left_the_settings_is_supervised_on_until_it_is_stopped(
     terminal: Terminal, caplog: pytest.LogCaptureFixture
 ) -> None:
     terminal.declare("orders", "returns")
+    terminal.run("supervise", "--once")
+    requests = terminal.requests("returns")
     with supervision(terminal):
-        assert eventually(lambda: drivers(terminal) == 2)
         terminal.declare("orders")
-        assert eventually(lambda: "stream=returns left the settings" in caplog.text)
+        assert eventually(lambda: "left the settings without being stopped" in caplog.text)
+        for driver in terminal.launcher.alive:
+            terminal.launcher.end(driver)
+        assert eventually(lambda: bool(terminal.clock.advance(SECOND)) or len(terminal.launcher.alive) == 2)
+        requests.stop("not needed any more")
+        for driver in terminal.launcher.alive:
+            terminal.launcher.end(driver)
+        assert eventually(lambda: bool(terminal.clock.advance(SECOND)) or len(terminal.launcher.alive) == 1)
 
-    assert len(terminal.launcher.alive) == 2
-    assert caplog.text.count("left the settings") == 1
+    assert caplog.text.count("left the settings without being stopped") == 1
 
 
 def restarted(terminal: Terminal) -> bool:

@@ -24,7 +24,10 @@ class Declared:
     state_root: str
     specs: tuple[StreamSpec, ...]
     wrong: tuple[tuple[str, str], ...] = ()
-    """Streams whose declaration is wrong, each with what is wrong about it; a name may come several times."""
+    """Streams whose declaration is wrong, each with what is wrong about it; a name may come several times, none means the
+    file. One that is in `specs` all the same goes on as it was declared last."""
+    left: frozenset[str] = frozenset()
+    """Of `wrong` those that the file does not name any more and nobody has stopped."""
     changed_at: datetime | None = None
     """When the file was written last; None where that can't be told."""
 
@@ -67,7 +70,9 @@ class StreamFacts:
     stream: str
     declaration: Declaration = Declaration.VALID
     problems: tuple[str, ...] = ()
-    """What is wrong with its declaration."""
+    """What is wrong with its declaration. Of a valid one: the last good declaration counts in place of that."""
+    has_left: bool = False
+    """Whether the settings do not name it any more, though nobody has stopped it: its last declaration counts."""
     checkpoint: str = ""
     """Empty for a wrong declaration of a stream that was never started."""
     is_scheduled: bool = False
@@ -159,5 +164,7 @@ class FleetFacts:
     """Living drivers of this host whose control log is gone and whom no stream of ours claims."""
     troubles: tuple[str, ...] = ()
     """What could not be read for the fleet as a whole."""
+    settings_faults: tuple[str, ...] = ()
+    """Why the settings file can't be read: all streams go on as they were declared last."""
     settings_age: timedelta | None = None
     """Since the settings were written last."""

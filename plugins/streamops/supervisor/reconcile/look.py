@@ -91,6 +91,7 @@ def fleet_facts(declared: Declared, doors: Doors) -> FleetFacts:
         streams=tuple(_with_task(stream, doors, at) for stream in facts),
         strays=tuple(driver for driver in living if driver.control not in ours and _is_stray(driver, doors)),
         troubles=tuple(troubles),
+        settings_faults=tuple(text for name, text in declared.wrong if not name),
         settings_age=_age(declared.changed_at, at),
     )
 
@@ -98,18 +99,20 @@ def fleet_facts(declared: Declared, doors: Doors) -> FleetFacts:
 def _subjects(declared: Declared, registry: Iterable[RegistryEntry]) -> tuple[StreamFacts, ...]:
     """Whom to look at: streams as declared, wrong ones as far as they were started, and checkpoints left behind."""
     entries = {entry.stream: entry for entry in registry}
+    problems: dict[str, tuple[str, ...]] = {}
+    for name, text in declared.wrong:
+        problems[name] = (*problems.get(name, ()), text)
     valid = [
         StreamFacts(
             stream=spec.name,
+            problems=problems.pop(spec.name, ()),
+            has_left=spec.name in declared.left,
             checkpoint=spec.checkpoint,
             stop_grace=spec.timings.stop,
             is_scheduled=spec.mode is Mode.SCHEDULED,
         )
         for spec in declared.specs
     ]
-    problems: dict[str, tuple[str, ...]] = {}
-    for name, text in declared.wrong:
-        problems[name] = (*problems.get(name, ()), text)
     wrong = [
         StreamFacts(
             stream=name,
@@ -118,6 +121,7 @@ def _subjects(declared: Declared, registry: Iterable[RegistryEntry]) -> tuple[St
             checkpoint=entries[name].checkpoint if name in entries else "",
         )
         for name, texts in problems.items()
+        if name
     ]
     known = {spec.name: spec.checkpoint for spec in declared.specs}
     left = [

@@ -28,6 +28,7 @@ NEW_STREAM_GRACE = timedelta(minutes=5)
 def reconcile(facts: FleetFacts, now: datetime) -> tuple[Finding, ...]:
     """All findings, the worst first, then by stream."""
     found = [_unread(trouble) for trouble in facts.troubles]
+    found += [_broken_settings(facts)] if facts.settings_faults else []
     found += [_stray(facts)] if facts.strays else []
     for stream in facts.streams:
         found += _judged(stream, now, is_new=_is_new(stream, facts.settings_age))
@@ -60,9 +61,13 @@ def _judge(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[Findi
     yield from _left_backfills(facts, now)
     if facts.declaration is Declaration.GONE:
         yield from _left_settings(facts, now)
-    elif facts.declaration is Declaration.WRONG:
+        return
+    if facts.declaration is Declaration.WRONG:
         yield from _wrong_settings(facts, now)
-    elif facts.state.parked:
+        return
+    if facts.problems:
+        yield _goes_on_as_before(facts)
+    if facts.state.parked:
         yield _parked(facts, facts.state.parked.reason)
     elif facts.decision and facts.decision.action is Action.BLOCKED:
         yield _blocked(facts, facts.decision.reason)
@@ -174,6 +179,32 @@ def _named(left: Sequence[BackfillStanding]) -> str:
 
 
 # Declarations
+
+
+def _broken_settings(facts: FleetFacts) -> Finding:
+    return Finding(
+        kind=FindingKind.WRONG_SETTINGS,
+        severity=Severity.WARNING,
+        stream="",
+        evidence="; ".join(facts.settings_faults),
+        meaning="all streams go on as they were declared last, and no change of the file counts",
+        repair="mend the file",
+    )
+
+
+def _goes_on_as_before(facts: StreamFacts) -> Finding:
+    """Its last good declaration counts. To leave the settings without a stop is a mistake or half of an act: a person says
+    which."""
+    return finding_of(
+        facts,
+        FindingKind.LEFT_SETTINGS if facts.has_left else FindingKind.WRONG_SETTINGS,
+        Severity.CRITICAL if facts.has_left else Severity.WARNING,
+        evidence="; ".join(facts.problems),
+        meaning="it is supervised as it was declared last",
+        repair=f"put it back into the file, or `streamops stop {facts.stream} --reason …`"
+        if facts.has_left
+        else "mend its declaration",
+    )
 
 
 def _left_settings(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
