@@ -12,6 +12,7 @@ from airflow.sdk.execution_time import comms, task_runner
 from airflow.sdk.execution_time.comms import DagResult, DRCount, ErrorResponse, GetDag, GetDRCount, GetTICount, TICount
 from airflow.serialization.serialized_objects import DagSerialization
 
+from streamops.airflow import reconcile_dag as reconcile_dag_module
 from streamops.airflow.reconcile_dag import RECONCILE_DAG, AirflowFacts, reconcile_dag, run_reconciler
 from streamops.airflow.triggers import StreamTrigger
 from streamops.control import codec
@@ -97,7 +98,16 @@ def test_it_runs_every_minute_and_never_catches_up(place):
     assert dag.schedule == timedelta(minutes=1)
     assert (dag.catchup, dag.max_active_runs, dag.is_paused_upon_creation) == (False, 1, False)
     (task,) = dag.tasks
-    assert (task.task_id, task.retries) == ("reconcile", 0)
+    assert (task.task_id, task.execution_timeout) == ("reconcile", timedelta(minutes=5))
+    assert dag.dagrun_timeout == timedelta(minutes=10)
+
+
+def test_what_went_wrong_is_left_to_the_next_minute(place, monkeypatch):
+    """Tried again is only what never got so far: a worker without an answer of Airflow's server."""
+    monkeypatch.setattr(reconcile_dag_module, "run_reconciler", lambda config: 1 / 0)
+
+    with pytest.raises(AirflowFailException, match="ZeroDivisionError"):
+        reconcile_dag(load_settings(place.config)).get_task("reconcile").python_callable()
 
 
 def test_it_survives_the_way_through_the_database(place):

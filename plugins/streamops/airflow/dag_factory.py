@@ -8,12 +8,12 @@ from airflow.sdk.exceptions import AirflowFailException
 from airflow.utils.types import DagRunType
 
 from streamops.airflow.checkpoint_health_dag import CHECKPOINT_HEALTH_DAG, checkpoint_health_dag
+from streamops.airflow.explicit_dag import URGENT, explicit_dag
 from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
 from streamops.airflow.ops_dag import OPS_DAG, ops_dag
 from streamops.airflow.reconcile_dag import RECONCILE_DAG, reconcile_dag
 from streamops.airflow.retention_coverage_dag import RETENTION_COVERAGE_DAG, retention_coverage_dag
-from streamops.airflow.runs_dag import BACKFILL_DAG, CATCHUP_DAG, RETRY, backfill_dag, catchup_dag, scheduled_dag
-from streamops.airflow.start_date import START
+from streamops.airflow.runs_dag import BACKFILL_DAG, CATCHUP_DAG, backfill_dag, catchup_dag, scheduled_dag
 from streamops.errors import SettingsError
 from streamops.settings import Settings, settings_in_force
 from streamops.spec import Mode, StreamSpec
@@ -59,17 +59,13 @@ _FLEET_DAGS: dict[str, Callable[[Settings], DAG]] = {
 def _stream_dag(spec: StreamSpec, settings: Settings) -> DAG:
     """`@continuous` with scheduled runs only: a manual run would queue for ever behind the one that lives."""
     config = str(settings.path)
-    with DAG(
-        dag_id=stream_dag_id(spec.name),
+    with explicit_dag(
+        stream_dag_id(spec.name),
         description=spec.description or f"Keeps {spec.name} running",
         schedule="@continuous",
-        start_date=START,
-        catchup=False,
-        max_active_runs=1,
-        allowed_run_types=[DagRunType.SCHEDULED],  # type: ignore[list-item] # the SDK has no public enum
-        is_paused_upon_creation=False,
-        default_args=RETRY,
-        tags=["streamops", "stream"],
+        tags=["stream"],
+        weight=URGENT,
+        run_types=[DagRunType.SCHEDULED],
     ) as dag:
         await_release = AwaitReleaseOperator(task_id="await_release", stream=spec.name, config=config)
         supervise = StreamOperator(task_id="supervise", stream=spec.name, config=config)
@@ -82,16 +78,11 @@ def _config_errors_dag(settings: Settings) -> DAG:
     problems = "\n".join(f"- {problem}" for problem in settings.problems)
     kept = ", ".join(f"{kept.name} (declared since {kept.since:%Y-%m-%d %H:%M} UTC)" for kept in settings.kept)
     text = f"{problems}\n\nUntil then these go on as they were declared last: {kept}." if kept else problems
-    with DAG(
-        dag_id=CONFIG_ERRORS_DAG,
+    with explicit_dag(
+        CONFIG_ERRORS_DAG,
         description="What is wrong in the settings file",
         schedule=timedelta(minutes=5),
-        start_date=START,
-        catchup=False,
-        max_active_runs=1,
-        is_paused_upon_creation=False,
-        doc_md=f"Mend these in the settings file; the DAG goes away by itself.\n\n{text}",
-        tags=["streamops"],
+        doc=f"Mend these in the settings file; the DAG goes away by itself.\n\n{text}",
     ) as dag:
 
         @task(task_id="report")

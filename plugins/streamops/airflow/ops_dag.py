@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from airflow.sdk import DAG, BaseOperator, Context, Param
@@ -10,6 +10,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from streamops.airflow.act_desk import build_desk
 from streamops.airflow.act_trigger import ActTrigger
+from streamops.airflow.explicit_dag import FORMS_AT_ONCE, URGENT, explicit_dag
 from streamops.airflow.forms import reason_param, stream_param
 from streamops.errors import ControlLogError, SettingsError
 from streamops.settings import Settings
@@ -33,16 +34,13 @@ the stream's own DAG must not be paused.
 def ops_dag(settings: Settings) -> DAG:
     """The DAG of acts over all declared streams; its form is there even when none is declared."""
     config = str(settings.path)
-    with DAG(
-        dag_id=OPS_DAG,
+    with explicit_dag(
+        OPS_DAG,
         description="Restart, stop, start or release a stream",
-        schedule=None,
-        catchup=False,
-        is_paused_upon_creation=False,
-        default_args={"retries": 2, "retry_delay": timedelta(seconds=15)},
+        runs_at_once=FORMS_AT_ONCE,
         params=_form(settings),
-        doc_md=_DOC,
-        tags=["streamops"],
+        doc=_DOC,
+        weight=URGENT,
     ) as dag:
         plan = PlanActOperator(task_id="plan", config=config)
         act = ActOperator(task_id="act", config=config)

@@ -13,7 +13,7 @@ from typing import Any, cast
 from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowFailException, AirflowRuntimeError
 
-from streamops.airflow.start_date import START
+from streamops.airflow.explicit_dag import URGENT, explicit_dag, tried_once
 from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
 from streamops.launch.local import LocalLauncher
@@ -40,22 +40,20 @@ NOT_FOUND = 404
 def reconcile_dag(settings: Settings) -> DAG:
     """One task a minute that repairs what is safe, tells the rest, and fails while something critical is left."""
     config = str(settings.path)
-    with DAG(
-        dag_id=RECONCILE_DAG,
+    with explicit_dag(
+        RECONCILE_DAG,
         description="Compares what is declared with what runs: red while a stream is lost, doubled or unsupervised",
         schedule=timedelta(minutes=1),
-        start_date=START,
-        catchup=False,
-        max_active_runs=1,
-        is_paused_upon_creation=False,
         # The next run comes in a minute; a task that hangs must not keep it from coming.
-        default_args={"retries": 0, "execution_timeout": timedelta(minutes=5)},
-        tags=["streamops"],
+        slice_limit=timedelta(minutes=5),
+        run_limit=timedelta(minutes=10),
+        weight=URGENT,
     ) as dag:
 
         @task(task_id="reconcile")
         def reconcile() -> None:
-            run_reconciler(config)
+            with tried_once():
+                run_reconciler(config)
 
         reconcile()
     return dag

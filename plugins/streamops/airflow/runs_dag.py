@@ -1,14 +1,13 @@
 """DAGs of bounded runs: one for each scheduled stream, and two forms: to catch up now, and to read a range once more."""
 
-from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import DAG, Asset, CronTriggerTimetable, Param
 
 from streamops.airflow.backfill_operators import BackfillOperator, PlanBackfillOperator
+from streamops.airflow.explicit_dag import FORMS_AT_ONCE, URGENT, explicit_dag
 from streamops.airflow.forms import reason_param, stream_param
 from streamops.airflow.run_operator import RunOperator
-from streamops.airflow.start_date import START
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
 from streamops.spec.names import catchup_dag_id
@@ -17,9 +16,6 @@ from streamops.supervisor.backfills.backfill_desk import CHUNK
 
 BACKFILL_DAG = "streamops_backfill"
 CATCHUP_DAG = "streamops_catchup"
-
-RETRY = {"retries": 3, "retry_delay": timedelta(seconds=15)}
-"""For worker trouble only: the restarts of a query are the supervisor's and happen inside one try."""
 
 _CATCHUP_DOC = """Lets a stream read all that its source holds now, and end. A live query finishes its batch, yields, and is
 started again afterwards; the run has the resources of the stream's `catchup` section.
@@ -41,16 +37,12 @@ def scheduled_dag(spec: StreamSpec, settings: Settings) -> DAG:
     """The runs of a scheduled stream. One at a time; those that were missed become one, since each reads all that there is."""
     if spec.schedule is None:
         raise ValueError(f"stream {spec.name} has no schedule")
-    with DAG(
-        dag_id=catchup_dag_id(spec.name),
+    with explicit_dag(
+        catchup_dag_id(spec.name),
         description=spec.description or f"Runs {spec.name} until it has read what there is",
         schedule=CronTriggerTimetable(spec.schedule.cron, timezone=spec.schedule.timezone),
-        start_date=START,
-        catchup=False,
-        max_active_runs=1,
-        is_paused_upon_creation=False,
-        default_args=RETRY,
-        tags=["streamops", "catchup"],
+        tags=["catchup"],
+        weight=URGENT,
     ) as dag:
         RunOperator(
             task_id="run",
@@ -63,13 +55,10 @@ def scheduled_dag(spec: StreamSpec, settings: Settings) -> DAG:
 
 def catchup_dag(settings: Settings) -> DAG:
     """The form for a run now."""
-    with DAG(
-        dag_id=CATCHUP_DAG,
+    with explicit_dag(
+        CATCHUP_DAG,
         description="Let a stream read all that its source holds now",
-        schedule=None,
-        catchup=False,
-        is_paused_upon_creation=False,
-        default_args=RETRY,
+        runs_at_once=FORMS_AT_ONCE,
         params={
             "stream": stream_param(settings),
             "reason": reason_param(),
@@ -81,8 +70,7 @@ def catchup_dag(settings: Settings) -> DAG:
                 description="Then the run is stopped between two batches. Empty: what the stream declares.",
             ),
         },
-        doc_md=_CATCHUP_DOC,
-        tags=["streamops"],
+        doc=_CATCHUP_DOC,
     ) as dag:
         RunOperator(
             task_id="run",
@@ -97,13 +85,10 @@ def catchup_dag(settings: Settings) -> DAG:
 def backfill_dag(settings: Settings) -> DAG:
     """The form for a range of a stream's source once more."""
     text: dict[str, Any] = {"type": ["null", "string"]}
-    with DAG(
-        dag_id=BACKFILL_DAG,
+    with explicit_dag(
+        BACKFILL_DAG,
         description="Read a range of a stream's source once more",
-        schedule=None,
-        catchup=False,
-        is_paused_upon_creation=False,
-        default_args=RETRY,
+        runs_at_once=FORMS_AT_ONCE,
         params={
             "stream": stream_param(settings),
             "from": Param(type="string", title="From", minLength=1, description=f"The first record: {EXPECTED}."),
@@ -121,8 +106,7 @@ def backfill_dag(settings: Settings) -> DAG:
             "approximate": Param(False, type="boolean", title="Run a job that keeps state on the range alone"),
             "dry_run": Param(True, type="boolean", title="Dry run", description="Show the plan and do nothing."),
         },
-        doc_md=_BACKFILL_DOC,
-        tags=["streamops"],
+        doc=_BACKFILL_DOC,
     ) as dag:
         config = str(settings.path)
         PlanBackfillOperator(task_id="plan", config=config) >> BackfillOperator(task_id="run", config=config)

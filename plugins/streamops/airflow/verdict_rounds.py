@@ -9,7 +9,7 @@ from typing import Any
 from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from streamops.airflow.start_date import START
+from streamops.airflow.explicit_dag import explicit_dag, tried_once
 from streamops.errors import SettingsError
 from streamops.health.verdict import Verdict
 from streamops.settings import Settings, settings_in_force
@@ -109,32 +109,30 @@ def rounds_dag(
     doc: str | None,
 ) -> DAG:
     """Shards, then one task for each stream that is not ok; red while one is critical."""
-    with DAG(
-        dag_id=dag_id,
+    with explicit_dag(
+        dag_id,
         description=description,
         schedule=rounds.every,
-        start_date=START,
-        catchup=False,
-        max_active_runs=1,
-        is_paused_upon_creation=False,
-        dagrun_timeout=max(rounds.every, STUCK),
-        default_args={"retries": 0, "execution_timeout": rounds.every},
-        doc_md=doc,
-        tags=["streamops"],
+        run_limit=max(rounds.every, STUCK),
+        slice_limit=rounds.every,
+        doc=doc,
     ) as dag:
 
         @task(task_id="check")
         def check_shard(shard: int) -> dict[str, Any]:
-            return check(shard)
+            with tried_once():
+                return check(shard)
 
         # Shards that failed must not hide what the others have found.
         @task(task_id="gather", trigger_rule="all_done")
         def gather_all(answers: Any) -> list[dict[str, Any]]:
-            return gather(answers)
+            with tried_once():
+                return gather(answers)
 
         @task(task_id="report", map_index_template="{{ task.op_kwargs['shown']['label'] }}")
         def report_one(shown: Mapping[str, Any]) -> None:
-            report(shown)
+            with tried_once():
+                report(shown)
 
         report_one.expand(shown=gather_all(check_shard.expand(shard=list(range(shards)))))
     return dag
