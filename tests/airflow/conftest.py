@@ -161,6 +161,13 @@ def place(tmp_path):
             place.launcher.kill(handle)
 
 
+@pytest.fixture(autouse=True)
+def notes(tmp_path, monkeypatch):
+    """Where this host keeps who owns a namespace: each test is an Airflow of its own."""
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path / "airflow"))
+    return tmp_path / "airflow" / "streamops"
+
+
 class TaskLog:
     """What tasks have logged, as level and text."""
 

@@ -21,6 +21,7 @@ from streamops.airflow.verdict_rounds import VerdictRounds, rounds_dag, run_gath
 from streamops.clock import SystemClock
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
+from streamops.spec.names import namespaced
 from streamops.storage.kinds import storage_for
 from streamops.supervisor.requests import this_author
 from streamops.supervisor.rounds.health_look import HealthLook
@@ -29,7 +30,6 @@ from streamops.supervisor.rounds.verdict_change import OnChange
 from streamops.supervisor.rounds.verdict_keeping import RoundPace, RoundReport
 
 CHECKPOINT_HEALTH_DAG = "streamops_checkpoint_health"
-ACTOR = f"airflow:{CHECKPOINT_HEALTH_DAG}"
 
 
 def checkpoint_health_dag(settings: Settings) -> DAG:
@@ -37,7 +37,7 @@ def checkpoint_health_dag(settings: Settings) -> DAG:
     config, rounds = str(settings.path), settings.checkpoint_health
     shards = shards_of(rounds, settings)
     return rounds_dag(
-        CHECKPOINT_HEALTH_DAG,
+        namespaced(settings.namespace, CHECKPOINT_HEALTH_DAG),
         rounds=rounds,
         check=lambda shard: run_shard(config, shard=shard, shards=shards),
         gather=lambda answers: run_gather(answers, shards=shards),
@@ -59,15 +59,16 @@ def run_report(config: str, shown: Mapping[str, Any]) -> None:
 
 
 def _judge(settings: Settings, specs: list[StreamSpec], on_change: OnChange | None) -> RoundReport:
-    return run_round(specs, state_root=settings.state_root, doors=_doors(on_change), pace=_pace(settings))
+    return run_round(specs, state_root=settings.state_root, doors=_doors(settings, on_change), pace=_pace(settings))
 
 
 def _look(settings: Settings, spec: StreamSpec) -> HealthLook:
-    return look_once(spec, state_root=settings.state_root, doors=_doors(None), pace=_pace(settings))
+    return look_once(spec, state_root=settings.state_root, doors=_doors(settings, None), pace=_pace(settings))
 
 
-def _doors(on_change: OnChange | None) -> RoundDoors:
-    return RoundDoors(storage_for=storage_for, clock=SystemClock(), author=this_author(ACTOR), on_change=on_change)
+def _doors(settings: Settings, on_change: OnChange | None) -> RoundDoors:
+    author = this_author(f"airflow:{namespaced(settings.namespace, CHECKPOINT_HEALTH_DAG)}")
+    return RoundDoors(storage_for=storage_for, clock=SystemClock(), author=author, on_change=on_change)
 
 
 def _pace(settings: Settings) -> RoundPace:

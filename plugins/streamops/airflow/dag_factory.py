@@ -8,7 +8,8 @@ from airflow.sdk.exceptions import AirflowFailException
 from airflow.utils.types import DagRunType
 
 from streamops.airflow.checkpoint_health_dag import CHECKPOINT_HEALTH_DAG, checkpoint_health_dag
-from streamops.airflow.explicit_dag import URGENT, explicit_dag
+from streamops.airflow.explicit_dag import CONFIG_ERRORS_DAG, URGENT, explicit_dag
+from streamops.airflow.namespaces import dag_file, own_namespace
 from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
 from streamops.airflow.ops_dag import OPS_DAG, ops_dag
 from streamops.airflow.reconcile_dag import RECONCILE_DAG, reconcile_dag
@@ -17,9 +18,7 @@ from streamops.airflow.runs_dag import BACKFILL_DAG, CATCHUP_DAG, backfill_dag, 
 from streamops.errors import SettingsError
 from streamops.settings import Settings, settings_in_force
 from streamops.spec import Mode, StreamSpec
-from streamops.spec.names import dag_id_of, stream_dag_id
-
-CONFIG_ERRORS_DAG = "streamops_config_errors"
+from streamops.spec.names import dag_id_of, namespaced
 
 
 def build_dags(config: str) -> Iterator[DAG]:
@@ -27,21 +26,23 @@ def build_dags(config: str) -> Iterator[DAG]:
 
     A stream whose declaration is wrong keeps the DAG of its last good one, and so does every stream while the file can't be
     read: Airflow 3.3 takes a DAG for gone that its file does not give, and then wakes no task of it. SettingsError, which
-    Airflow shows as an import error, only where no good version is kept either.
+    Airflow shows as an import error, only where no good version is kept either, and where other files make DAGs of these ids.
     """
     wanted = get_parsing_context().dag_id
     settings = settings_in_force(config, keep=wanted is None)
     if not settings.state_root:
         raise SettingsError("\n".join(str(problem) for problem in settings.whole))
+    if wanted is None:
+        own_namespace(settings.namespace, config, dag_file=dag_file())
     for spec in settings.streams:
         if wanted in (None, dag_id_of(spec)):
             yield scheduled_dag(spec, settings) if spec.mode is Mode.SCHEDULED else _stream_dag(spec, settings)
-    if settings.problems and wanted in (None, CONFIG_ERRORS_DAG):
+    if settings.problems and wanted in (None, namespaced(settings.namespace, CONFIG_ERRORS_DAG)):
         yield _config_errors_dag(settings)
     if not settings.streams and not settings.errors:
         return
     for dag_id, build in _FLEET_DAGS.items():
-        if wanted in (None, dag_id):
+        if wanted in (None, namespaced(settings.namespace, dag_id)):
             yield build(settings)
 
 
@@ -60,7 +61,7 @@ def _stream_dag(spec: StreamSpec, settings: Settings) -> DAG:
     """`@continuous` with scheduled runs only: a manual run would queue for ever behind the one that lives."""
     config = str(settings.path)
     with explicit_dag(
-        stream_dag_id(spec.name),
+        dag_id_of(spec),
         description=spec.description or f"Keeps {spec.name} running",
         schedule="@continuous",
         tags=["stream"],
@@ -79,7 +80,7 @@ def _config_errors_dag(settings: Settings) -> DAG:
     kept = ", ".join(f"{kept.name} (declared since {kept.since:%Y-%m-%d %H:%M} UTC)" for kept in settings.kept)
     text = f"{problems}\n\nUntil then these go on as they were declared last: {kept}." if kept else problems
     with explicit_dag(
-        CONFIG_ERRORS_DAG,
+        namespaced(settings.namespace, CONFIG_ERRORS_DAG),
         description="What is wrong in the settings file",
         schedule=timedelta(minutes=5),
         doc=f"Mend these in the settings file; the DAG goes away by itself.\n\n{text}",

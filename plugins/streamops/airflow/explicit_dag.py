@@ -17,6 +17,9 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout
 # Moving it would change every DAG's schedule; that it lies in the past is all that counts.
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
+CONFIG_ERRORS_DAG = "streamops_config_errors"
+"""Without the namespace, as the ids of all DAGs of the fleet."""
+
 SLICE = timedelta(minutes=30)
 """How long a task may stay on a worker at a time. A wait is a deferral, so no slice of ours takes longer than minutes: one
 that does hangs, and the next try goes on where it stood. Airflow does not count the time of a deferral."""

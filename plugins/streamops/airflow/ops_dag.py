@@ -14,6 +14,7 @@ from streamops.airflow.explicit_dag import FORMS_AT_ONCE, URGENT, explicit_dag
 from streamops.airflow.forms import reason_param, stream_param
 from streamops.errors import ControlLogError, SettingsError
 from streamops.settings import Settings
+from streamops.spec.names import namespaced
 from streamops.supervisor.act_plan import Act, ActPlan
 from streamops.supervisor.act_progress import AwaitedStart, Stage
 from streamops.supervisor.desk import Desk
@@ -35,7 +36,7 @@ def ops_dag(settings: Settings) -> DAG:
     """The DAG of acts over all declared streams; its form is there even when none is declared."""
     config = str(settings.path)
     with explicit_dag(
-        OPS_DAG,
+        namespaced(settings.namespace, OPS_DAG),
         description="Restart, stop, start or release a stream",
         runs_at_once=FORMS_AT_ONCE,
         params=_form(settings),

@@ -19,7 +19,7 @@ from streamops.clock import SystemClock
 from streamops.launch.local import LocalLauncher
 from streamops.settings import Settings, settings_in_force
 from streamops.spec import Mode
-from streamops.spec.names import catchup_dag_id, stream_dag_id
+from streamops.spec.names import catchup_dag_id, namespaced, stream_dag_id
 from streamops.storage.kinds import storage_for
 from streamops.supervisor.reconcile import Declared, Doors, Reconciler, Report, Severity
 from streamops.supervisor.reconcile.facts import StreamTask
@@ -30,7 +30,6 @@ from streamops.supervisor.requests import this_author
 log = logging.getLogger(__name__)
 
 RECONCILE_DAG = "streamops_reconcile"
-ACTOR = f"airflow:{RECONCILE_DAG}"
 SUPERVISE_TASK = "supervise"
 RUN_TASK = "run"
 LIVING_RUNS = ["queued", "running"]
@@ -41,7 +40,7 @@ def reconcile_dag(settings: Settings) -> DAG:
     """One task a minute that repairs what is safe, tells the rest, and fails while something critical is left."""
     config = str(settings.path)
     with explicit_dag(
-        RECONCILE_DAG,
+        namespaced(settings.namespace, RECONCILE_DAG),
         description="Compares what is declared with what runs: red while a stream is lost, doubled or unsupervised",
         schedule=timedelta(minutes=1),
         # The next run comes in a minute; a task that hangs must not keep it from coming.
@@ -84,16 +83,17 @@ def tell(report: Report) -> None:
 class AirflowFacts:
     """What a running task may ask its Airflow about other DAGs."""
 
-    def __init__(self, scheduled: frozenset[str] = frozenset()) -> None:
+    def __init__(self, scheduled: frozenset[str] = frozenset(), *, namespace: str = "") -> None:
         """`scheduled`: the streams that run at set times, in DAGs of another name."""
         self._scheduled = scheduled
+        self._namespace = namespace
 
     def task_of(self, stream: str, *, in_detail: bool) -> StreamTask | None:
         """See OrchestratorFacts. None when the API server does not answer: unknown is not missing."""
         from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
         is_scheduled = stream in self._scheduled
-        dag = catchup_dag_id(stream) if is_scheduled else stream_dag_id(stream)
+        dag = (catchup_dag_id if is_scheduled else stream_dag_id)(stream, namespace=self._namespace)
         task = RUN_TASK if is_scheduled else SUPERVISE_TASK
         try:
             is_paused = bool(RuntimeTaskInstance.get_dag(dag).is_paused)
@@ -121,6 +121,7 @@ def _status_of(error: Exception) -> int | None:
 
 
 def _reconciler(settings: Settings) -> Reconciler:
+    actor = f"airflow:{namespaced(settings.namespace, RECONCILE_DAG)}"
     declared = Declared(
         state_root=settings.state_root,
         specs=settings.streams,
@@ -132,10 +133,13 @@ def _reconciler(settings: Settings) -> Reconciler:
         storage_for=storage_for,
         launcher=LocalLauncher(),
         clock=SystemClock(),
-        supervisor_of=partial(supervisor_of, state_root=settings.state_root, actor=ACTOR, may_submit=True),
-        orchestrator=AirflowFacts(frozenset(spec.name for spec in settings.streams if spec.mode is Mode.SCHEDULED)),
+        supervisor_of=partial(supervisor_of, state_root=settings.state_root, actor=actor, may_submit=True),
+        orchestrator=AirflowFacts(
+            frozenset(spec.name for spec in settings.streams if spec.mode is Mode.SCHEDULED),
+            namespace=settings.namespace,
+        ),
     )
-    return Reconciler(declared=declared, doors=doors, author=this_author(ACTOR))
+    return Reconciler(declared=declared, doors=doors, author=this_author(actor))
 
 
 def _age(finding: Finding) -> str:

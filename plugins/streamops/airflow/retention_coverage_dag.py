@@ -27,6 +27,7 @@ from streamops.kafka.broker import Broker
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
+from streamops.spec.names import namespaced
 from streamops.storage.kinds import storage_for
 from streamops.supervisor.rounds.coverage_round import CoverageDoors, CoveragePace, look_at_coverage, run_coverage_round
 from streamops.supervisor.rounds.health_look import HealthLook
@@ -41,7 +42,7 @@ def retention_coverage_dag(settings: Settings) -> DAG:
     config, rounds = str(settings.path), settings.retention_coverage
     shards = shards_of(rounds, settings)
     return rounds_dag(
-        RETENTION_COVERAGE_DAG,
+        namespaced(settings.namespace, RETENTION_COVERAGE_DAG),
         rounds=rounds,
         check=lambda shard: run_shard(config, shard=shard, shards=shards),
         gather=lambda answers: run_gather(answers, shards=shards),

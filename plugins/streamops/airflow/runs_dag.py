@@ -10,7 +10,7 @@ from streamops.airflow.forms import reason_param, stream_param
 from streamops.airflow.run_operator import RunOperator
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
-from streamops.spec.names import catchup_dag_id
+from streamops.spec.names import dag_id_of, namespaced
 from streamops.supervisor.backfills.asked_text import EXPECTED
 from streamops.supervisor.backfills.backfill_desk import CHUNK
 
@@ -38,7 +38,7 @@ def scheduled_dag(spec: StreamSpec, settings: Settings) -> DAG:
     if spec.schedule is None:
         raise ValueError(f"stream {spec.name} has no schedule")
     with explicit_dag(
-        catchup_dag_id(spec.name),
+        dag_id_of(spec),
         description=spec.description or f"Runs {spec.name} until it has read what there is",
         schedule=CronTriggerTimetable(spec.schedule.cron, timezone=spec.schedule.timezone),
         tags=["catchup"],
@@ -48,7 +48,7 @@ def scheduled_dag(spec: StreamSpec, settings: Settings) -> DAG:
             task_id="run",
             stream=spec.name,
             config=str(settings.path),
-            outlets=[Asset(name=f"streamops {spec.name}", uri=spec.sink.address)],
+            outlets=[Asset(name=f"streamops {namespaced(spec.namespace, spec.name)}", uri=spec.sink.address)],
         )
     return dag
 
@@ -56,7 +56,7 @@ def scheduled_dag(spec: StreamSpec, settings: Settings) -> DAG:
 def catchup_dag(settings: Settings) -> DAG:
     """The form for a run now."""
     with explicit_dag(
-        CATCHUP_DAG,
+        namespaced(settings.namespace, CATCHUP_DAG),
         description="Let a stream read all that its source holds now",
         runs_at_once=FORMS_AT_ONCE,
         params={
@@ -86,7 +86,7 @@ def backfill_dag(settings: Settings) -> DAG:
     """The form for a range of a stream's source once more."""
     text: dict[str, Any] = {"type": ["null", "string"]}
     with explicit_dag(
-        BACKFILL_DAG,
+        namespaced(settings.namespace, BACKFILL_DAG),
         description="Read a range of a stream's source once more",
         runs_at_once=FORMS_AT_ONCE,
         params={

@@ -9,12 +9,13 @@ from typing import Any
 from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from streamops.airflow.explicit_dag import explicit_dag, tried_once
+from streamops.airflow.explicit_dag import CONFIG_ERRORS_DAG, explicit_dag, tried_once
 from streamops.errors import SettingsError
 from streamops.health.verdict import Verdict
 from streamops.settings import Settings, settings_in_force
 from streamops.spec import StreamSpec
 from streamops.spec.health_rounds import HealthRounds
+from streamops.spec.names import namespaced
 from streamops.supervisor.rounds.health_answer import answer_of, shard_of, summary_of, tasks_of
 from streamops.supervisor.rounds.health_look import HealthLook
 from streamops.supervisor.rounds.verdict_change import OnChange, VerdictChange, load_on_change
@@ -76,7 +77,8 @@ class VerdictRounds:
         spec = next((spec for spec in settings.streams if spec.name == stream), None)
         told = f"the round found {seen}: {'; '.join(lines)}"
         if spec is None:
-            return seen, (told, "By now it is not declared any more, or not rightly: see streamops_config_errors.")
+            errors = namespaced(settings.namespace, CONFIG_ERRORS_DAG)
+            return seen, (told, f"By now it is not declared any more, or not rightly: see {errors}.")
         look = self.look(settings, spec)
         is_out_of_sight = seen is Verdict.CRITICAL and look.verdict is Verdict.UNKNOWN
         return (seen if is_out_of_sight else look.verdict), (told, "", *look.report)

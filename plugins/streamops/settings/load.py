@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,7 @@ def settings_of(path: str | Path, file: YamlFile, *, checks_files: bool = True) 
     for name in top.streams:
         spec, refused = _stream(name, top, root, checks_files=checks_files)
         if spec:
-            specs.append(spec)
+            specs.append(replace(spec, namespace=top.namespace))
             declared[name] = _as_declared(top, name, spec)
         refusals += [(name, refusal) for refusal in refused]
     shared = conflicts(specs, state_root=top.state_root)
@@ -94,6 +94,7 @@ def settings_of(path: str | Path, file: YamlFile, *, checks_files: bool = True) 
     settings = Settings(
         path=str(path),
         state_root=top.state_root,
+        namespace=top.namespace,
         streams=tuple(spec for spec in specs if spec.name not in shared),
         errors=tuple(problem_of(path, name, top.place(name, refusal.place), refusal) for name, refusal in refusals),
         checkpoint_health=top.checkpoint_health,
@@ -145,6 +146,7 @@ class _TopLevel:
     """A file whose frame is sound; what the streams hold is not looked at yet."""
 
     state_root: str
+    namespace: str
     defaults: dict[str, Any]
     streams: dict[str, Any]
     duplicates: dict[str, tuple[Refusal, ...]]
@@ -188,6 +190,7 @@ def _top_level(file: YamlFile, root: str) -> _TopLevel | tuple[Refusal, ...]:
     defaults = {name: getattr(declared.defaults, name) for name in declared.defaults.model_fields_set}
     return _TopLevel(
         state_root=state_root,
+        namespace=declared.namespace,
         defaults=defaults,
         streams=declared.streams,
         duplicates=duplicates,

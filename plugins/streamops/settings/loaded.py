@@ -33,6 +33,8 @@ class Settings:
     streams: tuple[StreamSpec, ...]
     """Those that can be supervised: the valid ones in the order of the file, then those in `kept`."""
     errors: tuple[SettingsProblem, ...]
+    namespace: str = ""
+    """What the ids of its DAGs begin with; for several settings files in one Airflow."""
     kept: tuple[KeptStream, ...] = ()
     """Of `streams` those that go by their last good declaration. For each there is a problem in `errors`."""
     checkpoint_health: HealthRounds = field(default_factory=HealthRounds)

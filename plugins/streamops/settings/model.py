@@ -15,6 +15,8 @@ from streamops.settings.declared import Count, Declared, Duration, Name, Positiv
 from streamops.settings.durations import EXPECTED as A_DURATION
 from streamops.settings.durations import format_duration
 from streamops.settings.model_places import DeclaredSink, DeclaredSource
+from streamops.settings.namespace import EXPECTED as A_NAMESPACE
+from streamops.settings.namespace import checked_namespace
 from streamops.settings.schedules import EXPECTED as A_CRON
 from streamops.settings.schedules import EXPECTED_ZONE as A_TIME_ZONE
 from streamops.settings.schedules import checked_cron, checked_time_zone
@@ -37,6 +39,7 @@ Cron = Annotated[Text, AfterValidator(checked_cron)]
 TimeZone = Annotated[Text, AfterValidator(checked_time_zone)]
 DeclaredMode = Literal["live", "scheduled"]
 """Of the modes those that may be declared; a backfill is derived."""
+Namespace = Annotated[Text, AfterValidator(checked_namespace)]
 CallableName = Annotated[Text, Field(pattern=CALLABLE_NAME)]
 Factor = Annotated[float, Field(ge=1, strict=False)]
 Share = Annotated[float, Field(ge=0, le=1, strict=False)]
@@ -209,6 +212,7 @@ class DeclaredFile(Declared):
     """a mapping with state_root and streams"""
 
     state_root: Name = Field(description="a path or an address of a folder")
+    namespace: Namespace = Field(default="", description=A_NAMESPACE)
     checkpoint_health: DeclaredHealthRounds = Field(
         default_factory=DeclaredHealthRounds, description="a mapping, for example {every: 5m}"
     )

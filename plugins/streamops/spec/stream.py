@@ -167,6 +167,8 @@ class StreamSpec:
     parameters: tuple[tuple[str, str], ...] = ()
     """What the job asks for by name, for example the address of a table that it joins with."""
     description: str = ""
+    namespace: str = ""
+    """Of the settings file: begins the ids of its DAGs. No driver is told."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

@@ -19,7 +19,9 @@ _LATER = {"state": dataclasses.asdict(StateSpec()), "metrics": False, "parameter
 
 def spec_text(spec: StreamSpec) -> str:
     """The spec as JSON with sorted keys; durations in seconds. Holds no secrets: a spec cannot."""
-    fields = {name: value for name, value in dataclasses.asdict(spec).items() if value != _LATER.get(name, ...)}
+    fields = dataclasses.asdict(spec)
+    del fields["namespace"]  # Where it is shown in Airflow changes nothing about what runs.
+    fields = {name: value for name, value in fields.items() if value != _LATER.get(name, ...)}
     fields["sink"] = {name: value for name, value in fields["sink"].items() if value is not None}
     if kind := _KINDS.get(type(spec.source)):
         fields["source"]["kind"] = kind
