@@ -72,13 +72,17 @@ class Airflow:
     def start(self, *components: Component) -> None:
         """Start the components (all four by default) unless they run, and return when they are healthy.
 
+        The API server comes first: a task reports to it, and one that gets no answer has failed before it began.
         Raises SandboxError with the end of the log of what did not come up.
         """
         wanted = components or tuple(Component)
         self._set_up()
-        for component in wanted:
-            self._daemons.start(component.daemon, component.command, environment=self._environment)
-        self.wait_healthy(*wanted)
+        first = [component for component in wanted if component is Component.API_SERVER]
+        for part in (first, [component for component in wanted if component not in first]):
+            for component in part:
+                self._daemons.start(component.daemon, component.command, environment=self._environment)
+            if part:
+                self.wait_healthy(*part)
 
     def wait_healthy(self, *components: Component) -> None:
         """Return when the components report a heartbeat of their present process."""

@@ -1,10 +1,12 @@
 """A mistake of ours about one stream: the report on the others is written all the same."""
 
 import logging
+from datetime import timedelta
 
 import pytest
 
 from streamops.supervisor.reconcile import FindingKind, Severity, rules
+from streamops.supervisor.reconcile.book import AwaitedStream, FindingBook, write_book
 from support.reconciling import LONG, Place
 from support.specs import a_stream, seconds
 from support.world import World
@@ -36,6 +38,8 @@ def test_a_repair_that_fails_ends_no_report(place, caplog):
         return supervisor(spec=spec, host=host) if asked.count("orders") == 1 else fail()
 
     place.world.supervisor = for_looks_only
+    an_hour_ago = AwaitedStream(stream="clicks", since=place.world.clock.now() - timedelta(hours=1))
+    write_book(place.storage, place.world.state_root, FindingBook(awaited=(an_hour_ago,)))
 
     report = place.reconcile(act=True)
 

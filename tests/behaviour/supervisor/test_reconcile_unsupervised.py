@@ -1,6 +1,7 @@
 """What is unsupervised is critical, whatever the cause, and whether the reconciler can ask Airflow itself or not."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -114,3 +115,18 @@ def test_one_bad_declaration_hides_no_other_stream(place):
         "orders": (FindingKind.WRONG_SETTINGS, Severity.CRITICAL),
         "clicks": (FindingKind.UNATTENDED, Severity.CRITICAL),
     }
+
+
+def test_the_first_reports_of_a_fresh_installation_leave_its_streams_the_time_to_begin(place):
+    """Its settings file may be as old as the clone."""
+    place.specs = (a_stream("clicks", checkpoint="file:///data/checkpoints/clicks"),)
+    place.changed_at = place.world.clock.now() - timedelta(days=30)
+
+    def of_clicks() -> list[Severity]:
+        return [finding.severity for finding in place.reconcile(act=True).findings if finding.stream == "clicks"]
+
+    assert of_clicks() == []
+    place.world.clock.advance(timedelta(minutes=4))
+    assert of_clicks() == []
+    place.world.clock.advance(timedelta(minutes=2))
+    assert of_clicks() == [Severity.CRITICAL]

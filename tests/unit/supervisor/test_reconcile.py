@@ -264,18 +264,35 @@ def test_a_stream_that_nobody_ever_attended_says_so():
 
 
 @pytest.mark.parametrize(
-    ("stream", "age", "severity"),
+    ("stream", "age"),
     [
-        pytest.param(facts(), 20, Severity.WARNING, id="declared a moment ago"),
-        pytest.param(facts(), 301, Severity.CRITICAL, id="declared a while ago"),
-        pytest.param(
-            running(attendance=None), 20, Severity.CRITICAL, id="an old stream in a file that was just edited"
-        ),
-        pytest.param(facts(attendance=OVER), 20, Severity.CRITICAL, id="somebody was there and has gone"),
+        pytest.param(facts(), 301, id="declared a while ago"),
+        pytest.param(running(attendance=None), 20, id="an old stream in a file that was just edited"),
+        pytest.param(facts(attendance=OVER), 20, id="somebody was there and has gone"),
     ],
 )
-def test_a_new_stream_is_given_time_to_be_picked_up(stream, age, severity):
-    assert the_finding(stream, settings_age=seconds(age)).severity is severity
+def test_a_stream_that_nobody_looks_after_is_critical(stream, age):
+    assert the_finding(stream, settings_age=seconds(age)).severity is Severity.CRITICAL
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        pytest.param({"settings_age": seconds(20)}, id="declared a moment ago"),
+        pytest.param({"first_seen": (("orders", NOW - seconds(20)),)}, id="seen for the first time, in a fresh clone"),
+        pytest.param(
+            {"settings_age": seconds(9000), "first_seen": (("orders", NOW - seconds(299)),)}, id="seen a while ago"
+        ),
+    ],
+)
+def test_a_new_stream_is_given_time_to_be_picked_up(fleet):
+    assert findings(facts(), **fleet) == ()
+
+
+def test_a_new_stream_that_nobody_picks_up_is_critical_in_the_end():
+    first_seen = (("orders", NOW - seconds(301)),)
+
+    assert the_finding(facts(), first_seen=first_seen).severity is Severity.CRITICAL
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,9 @@ def supervision(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[
         yield from _watched_in_vain(facts)
         yield from _standing_still(facts)
         return
-    yield _unattended(facts, Severity.WARNING if is_new else Severity.CRITICAL)
+    if is_new:
+        return
+    yield _unattended(facts, Severity.CRITICAL)
     if facts.is_meant_to_run and facts.is_down:
         yield _lost(facts)
 

@@ -58,11 +58,21 @@ class ToldTasks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitedStream:
+    """A declared stream that nobody has begun yet, and when a reconciler saw it first."""
+
+    stream: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FindingBook:
     """All that the last report found."""
 
     known: tuple[KnownFinding, ...] = ()
     told: ToldTasks | None = None
+    awaited: tuple[AwaitedStream, ...] = ()
+    """Declared streams that nobody has begun yet."""
 
     def recently_told(self, now: datetime) -> ToldTasks | None:
         """What an orchestrator said a moment ago, if it did."""
@@ -73,11 +83,28 @@ class FindingBook:
         since = {known.key: known.since for known in self.known}
         return tuple(replace(finding, since=since.get(finding.key)) for finding in findings)
 
+    def first_seen(self, streams: Iterable[StreamFacts], at: datetime | None) -> tuple[tuple[str, datetime], ...]:
+        """Since when each stream that nobody has begun yet is awaited; one that is new to the book since `at`, if it is given."""
+        since = {awaited.stream: awaited.since for awaited in self.awaited}
+        begun = ((stream.stream, since.get(stream.stream, at)) for stream in streams if not stream.is_begun)
+        return tuple((name, moment) for name, moment in begun if moment)
+
     @classmethod
-    def of(cls, findings: Iterable[Finding], now: datetime, *, told: ToldTasks | None = None) -> "FindingBook":
+    def of(
+        cls,
+        findings: Iterable[Finding],
+        now: datetime,
+        *,
+        told: ToldTasks | None = None,
+        awaited: Iterable[tuple[str, datetime]] = (),
+    ) -> "FindingBook":
         """The book after a report; what was repaired is news when it comes again."""
         kept = {finding.key: finding.since or now for finding in findings if not finding.is_repaired}
-        return cls(known=tuple(KnownFinding(key=key, since=since) for key, since in kept.items()), told=told)
+        return cls(
+            known=tuple(KnownFinding(key=key, since=since) for key, since in kept.items()),
+            told=told,
+            awaited=tuple(AwaitedStream(stream=stream, since=since) for stream, since in awaited),
+        )
 
 
 def read_book(storage: Storage, state_root: str) -> FindingBook:

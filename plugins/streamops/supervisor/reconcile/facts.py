@@ -140,6 +140,11 @@ class StreamFacts:
             self.is_meant_to_run and not self.live_epochs and not self.is_unseen and not is_recent(self.changed_at, now)
         )
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether anybody has ever looked after it, or written into its log."""
+        return self.attendance is not None or not self.state.is_empty
+
     def is_attended(self, now: datetime) -> bool:
         """Whether somebody has signed lately."""
         return self.attendance is not None and not self.attendance.is_over(now)
@@ -168,3 +173,5 @@ class FleetFacts:
     """Why the settings file can't be read: all streams go on as they were declared last."""
     settings_age: timedelta | None = None
     """Since the settings were written last."""
+    first_seen: tuple[tuple[str, datetime], ...] = ()
+    """Of streams that nobody has begun yet: when a reconciler that keeps book saw them first."""

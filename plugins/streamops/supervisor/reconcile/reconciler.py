@@ -48,11 +48,16 @@ class Reconciler:
         require_state_root(storage, self.declared.state_root)
         book = read_book(storage, self.declared.state_root)
         facts = fleet_facts(self.declared, self._doors(book))
+        facts = replace(facts, first_seen=book.first_seen(facts.streams, facts.at if act else None))
         findings = book.dated(reconcile(facts, facts.at))
         if act:
             findings = self._repaired(findings, facts)
             told = ToldTasks.of(facts.streams, facts.at) if self.doors.orchestrator else book.told
-            write_book(storage, self.declared.state_root, FindingBook.of(findings, facts.at, told=told))
+            write_book(
+                storage,
+                self.declared.state_root,
+                FindingBook.of(findings, facts.at, told=told, awaited=facts.first_seen),
+            )
         return Report(streams=len(facts.streams), findings=findings)
 
     def _doors(self, book: FindingBook) -> Doors:

@@ -5,7 +5,7 @@ nobody: drivers that the log disowns, streams that no task watches.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from streamops.control.attendance import UNATTENDED_AFTER
@@ -30,8 +30,10 @@ def reconcile(facts: FleetFacts, now: datetime) -> tuple[Finding, ...]:
     found = [_unread(trouble) for trouble in facts.troubles]
     found += [_broken_settings(facts)] if facts.settings_faults else []
     found += [_stray(facts)] if facts.strays else []
+    first_seen = dict(facts.first_seen)
     for stream in facts.streams:
-        found += _judged(stream, now, is_new=_is_new(stream, facts.settings_age))
+        ages = (facts.settings_age, now - first_seen[stream.stream] if stream.stream in first_seen else None)
+        found += _judged(stream, now, is_new=_is_new(stream, ages))
     return tuple(sorted(found, key=lambda finding: (-finding.severity, finding.stream, finding.kind)))
 
 
@@ -144,10 +146,9 @@ def _stray(facts: FleetFacts) -> Finding:
     )
 
 
-def _is_new(facts: StreamFacts, settings_age: timedelta | None) -> bool:
-    """Declared a moment ago and not begun: nobody can be expected there yet."""
-    is_recent = settings_age is not None and settings_age <= NEW_STREAM_GRACE
-    return is_recent and facts.attendance is None and facts.state.is_empty
+def _is_new(facts: StreamFacts, ages: Iterable[timedelta | None]) -> bool:
+    """Declared or seen first a moment ago, and not begun: nobody can be expected there yet."""
+    return not facts.is_begun and any(age is not None and age <= NEW_STREAM_GRACE for age in ages)
 
 
 # Backfills
