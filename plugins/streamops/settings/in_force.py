@@ -29,7 +29,7 @@ from streamops.settings.last_good import (
 )
 from streamops.settings.load import Reading, problem_of, project_root, read_settings, settings_of, unreadable
 from streamops.settings.loaded import KeptStream, Settings
-from streamops.settings.problems import Refusal
+from streamops.settings.problems import Refusal, SettingsProblem
 from streamops.settings.yaml_file import YamlFile
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
@@ -128,12 +128,12 @@ def _completed(path: str | Path, reading: Reading, version: LastGood) -> Setting
 
     Where a stream that is new or changed wants what a kept one has, the kept one keeps it: it may be running.
     """
-    settings = reading.settings
+    settings, version = reading.settings, replace(version, sections=reading.sections)
     sound = {spec.name for spec in settings.streams}
-    kept = _kept_specs(path, version, version.streams.keys() - sound, declared=reading.names)
+    kept, lost = _kept_specs(path, version, version.streams.keys() - sound, declared=reading.names)
     clashes = conflicts([*settings.streams, *kept], state_root=settings.state_root) if kept else {}
     refused = {name: clashes[name] for name in clashes.keys() & sound}
-    kept += _kept_specs(path, version, version.streams.keys() & refused.keys(), declared=reading.names)
+    kept += _kept_specs(path, version, version.streams.keys() & refused.keys(), declared=reading.names)[0]
     clash_problems = tuple(
         problem_of(path, name, ("streams", name, *refusal.place), refusal)
         for name, refusals in refused.items()
@@ -147,17 +147,21 @@ def _completed(path: str | Path, reading: Reading, version: LastGood) -> Setting
     return replace(
         settings,
         streams=(*(spec for spec in settings.streams if spec.name not in refused), *kept),
-        errors=(*settings.errors, *clash_problems, *left),
+        errors=(*settings.errors, *clash_problems, *left, *lost),
         kept=marks,
     )
 
 
 def _kept_specs(
     path: str | Path, version: LastGood, names: Collection[str], *, declared: Collection[str]
-) -> list[StreamSpec]:
-    """Of these streams those that go on: all that the file still names, and of the others those that were not stopped."""
-    specs = _read_version(path, version, names).settings.streams if names else ()
-    return [spec for spec in specs if spec.name in declared or not _is_over(spec)]
+) -> tuple[list[StreamSpec], list[SettingsProblem]]:
+    """Of these streams those that go on: all that the file still names, and of the others those that were not stopped. Beside
+    them what this release finds wrong with others that left."""
+    if not names:
+        return [], []
+    found = _read_version(path, version, names).settings
+    specs = [spec for spec in found.streams if spec.name in declared or not _is_over(spec)]
+    return specs, [problem for problem in found.errors if problem.stream not in declared]
 
 
 def _read_version(path: str | Path, version: LastGood, names: Collection[str]) -> Reading:
@@ -202,12 +206,10 @@ def _keep(
     before = before or LastGood(path=os.path.abspath(path))
     goes_on = {mark.name for mark in settings.kept}
     right = {spec.name for spec in settings.streams} - goes_on
-    # A stream of before whose declaration no release can read any more is kept too, for as long as the file names it.
-    streams = {
-        name: declared
-        for name, declared in before.streams.items()
-        if name in goes_on or (name in reading.names and name not in right)
-    } | {name: declared for name, declared in reading.declared.items() if name in right}
+    told = {problem.stream for problem in settings.errors}
+    streams = {name: declared for name, declared in before.streams.items() if name in goes_on | told} | {
+        name: declared for name, declared in reading.declared.items() if name in right
+    }
     now = clock.now()
     since = {
         name: before.since.get(name, now) if before.streams.get(name) == declared else now

@@ -284,6 +284,26 @@ def test_it_leaves_for_good_when_it_was_stopped(running: Terminal) -> None:
     assert checkpoint not in json.dumps(kept_streams(running))
 
 
+def test_one_whose_kept_declaration_this_release_refuses_is_told(running: Terminal) -> None:
+    address = Path(str(local_path(kept_address(running.project.address("data/state"), running.project.file))))
+    address.write_text(address.read_text().replace('"returns":{', '"returns":{"retired_setting":1,', 1))
+    running.declare("orders")
+
+    for _ in range(2):
+        found = in_force_now(running)
+        assert names(found) == ["orders"]
+        assert [(problem.stream, problem.place) for problem in found.errors] == [
+            ("returns", "streams.returns.retired_setting")
+        ]
+
+
+def test_kept_streams_follow_the_sections_of_the_file(running: Terminal) -> None:
+    running.declare("orders")
+    running.project.file.write_text(f"namespace: team_b\n{running.project.file.read_text()}")
+
+    assert {spec.namespace for spec in in_force_now(running).streams} == {"team_b"}
+
+
 def test_one_that_was_never_begun_leaves_at_once(running: Terminal) -> None:
     running.declare("orders", "returns", "refunds")
     in_force_now(running)
