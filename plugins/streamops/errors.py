@@ -16,6 +16,7 @@ StreamOpsError
 ├── BackfillError               a backfill can't go on as it was planned; names what does not fit
 ├── JobStartsQueriesError       a job starts queries itself, which only the runner does; names the place
 ├── ReplayError                 dead letters can't be sent again, or not all of them; names what is in the way
+├── JobChangedError             the job's file is not the one that was claimed; names file and both hashes
 ├── LaunchError                 the driver could not be submitted, signalled or looked up
 └── SandboxError                a part of the sandbox did not come up or go down
 
@@ -85,6 +86,13 @@ class JobStartsQueriesError(StreamOpsError):
 
 class ReplayError(StreamOpsError):
     """Dead letters can't be sent again, or not all of them. Nothing is lost: it can be tried again."""
+
+
+class JobChangedError(StreamOpsError):
+    """The job's file is not the one that the claim was made for: a deployment came between claim and driver."""
+
+    ERROR_CLASS = "STREAMOPS_JOB_CHANGED"
+    """Stands in brackets in the text, as Spark's own classes do, so that the end is classified by it."""
 
 
 class LaunchError(StreamOpsError):

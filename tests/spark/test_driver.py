@@ -12,6 +12,7 @@ What is proven, each by a driver of its own:
 8. A stop that came before the query keeps it from starting.
 9. A job that starts queries itself, when it is imported or later by a thread, ends with a class of its own; nothing of a script's
    query is written.
+10. A job file that was replaced since its claim is not run.
 """
 
 import json
@@ -46,6 +47,7 @@ from streamops.spec.wire import spec_text
 from streamops.storage import join
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
+from streamops.supervisor.bundle import file_sha256
 from streamops.supervisor.submission import submit_request
 from support.specs import SUPERVISOR, a_stream, seconds
 from support.waiting import eventually
@@ -167,7 +169,7 @@ class Bench:
             mode=ClaimMode.LIVE,
             position=Position(),
             spec=spec_text(self.spec),
-            job_sha256="0" * 64,
+            job_sha256=file_sha256(self.spec.job),
             library_version="0",
         )
         self.append(claim)
@@ -338,6 +340,21 @@ def test_a_newer_claim_ends_a_driver_within_the_halt_time(bench):
     (trace,) = one.traces()
     assert trace.exit.outcome is Outcome.LEASE_LOST
     assert "epoch 2 was claimed" in trace.exit.text
+
+
+def test_a_job_file_that_was_replaced_since_its_claim_is_not_run(bench):
+    one = bench()
+    epoch = one.claim()
+    Path(one.spec.job).write_text(NEVER)
+
+    handle = one.submit(epoch)
+
+    one.expect(lambda: one.has_ended(handle))
+    (trace,) = one.traces()
+    assert trace.exit.outcome is Outcome.LEASE_LOST
+    for told in (one.spec.job, epoch.claim.job_sha256, file_sha256(one.spec.job)):
+        assert told in trace.exit.text
+    assert not Path(local_path(one.spec.checkpoint)).exists()
 
 
 def test_a_control_log_that_is_deleted_ends_a_driver(bench):

@@ -16,6 +16,7 @@ def an_assignment(**changes: Any) -> Assignment:
             "token": "t-1",
             "mode": ClaimMode.LIVE,
             "job": "/jobs/orders.py",
+            "job_sha256": "0" * 64,
             "checkpoint": CHECKPOINT,
             "source": KafkaInput(bootstrap_servers="broker:9092", topics=("orders",)),
             "table": "file:///data/orders",

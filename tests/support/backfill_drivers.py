@@ -24,6 +24,7 @@ from streamops.spec import KafkaSource, LaunchSpec, SinkSpec, Source, Timings
 from streamops.spec.wire import spec_text
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
+from streamops.supervisor.bundle import file_sha256
 from streamops.supervisor.submission import submit_request
 from support.backfills import a_plan
 from support.specs import SUPERVISOR, a_stream, seconds
@@ -118,7 +119,7 @@ class BackfillBench:
                 mode=mode,
                 position=Position(),
                 spec=spec_text(self.spec),
-                job_sha256="0" * 64,
+                job_sha256=file_sha256(self.spec.job),
                 library_version="0",
             )
         )

@@ -61,6 +61,8 @@ class Assignment:
     token: str
     mode: ClaimMode
     job: str
+    job_sha256: str
+    """Of the job's file as it was claimed."""
     checkpoint: str
     source: Input
     table: str
@@ -88,6 +90,7 @@ def assignment_of(claim: Claimed) -> Assignment:
             token=claim.token,
             mode=claim.mode,
             job=spec["job"],
+            job_sha256=claim.job_sha256,
             checkpoint=spec["checkpoint"],
             source=_input(spec["source"]),
             table=sink["table"],

@@ -36,7 +36,8 @@ class Outcome(StrEnum):
     KILLED = "killed"
     """The supervisor killed it: hung, or over the grace of a stop request."""
     LEASE_LOST = "lease-lost"
-    """It halted because a newer claim exists, or because it could not read the log."""
+    """It halted because a newer claim exists, or because it could not read the log, or its job's file is not the
+    one that it claims."""
     LAUNCH_FAILED = "launch-failed"
     """The submit itself failed, or the driver ended before its first beat."""
     NEVER_STARTED = "never-started"

@@ -39,6 +39,8 @@ class FailureClass(StrEnum):
     ENDED_BY_ITSELF = "ended-by-itself"
     """The query ended without an error."""
     LEASE_LOST = "lease-lost"
+    JOB_CHANGED = "job-changed"
+    """The job's file was replaced between claim and driver: the next claim is for the file as it is then."""
     KILLED = "killed"
     """Gone without a word, or killed as hung; nothing in the text says more."""
     LAUNCH_FAILED = "launch-failed"
@@ -81,6 +83,7 @@ DEFAULT_REMEDIES: Mapping[FailureClass, Remedy] = MappingProxyType(
         FailureClass.STOPPED_BY_REQUEST: Remedy.NEVER,
         FailureClass.ENDED_BY_ITSELF: Remedy.BACK_OFF,
         FailureClass.LEASE_LOST: Remedy.NOW,
+        FailureClass.JOB_CHANGED: Remedy.NOW,
         FailureClass.KILLED: Remedy.NOW,
         FailureClass.LAUNCH_FAILED: Remedy.BACK_OFF,
         FailureClass.UNKNOWN: Remedy.RETRY_FEW,

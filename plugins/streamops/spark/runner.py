@@ -20,13 +20,14 @@ from streamops.control.assignment import Assignment, assignment_of
 from streamops.control.drivers import DriverPhase
 from streamops.control.follow import Standing
 from streamops.control.records import ClaimMode, Outcome
-from streamops.errors import StorageError, StreamOpsError
+from streamops.errors import JobChangedError, StorageError, StreamOpsError
 from streamops.spark.backfill_guard import refuse_unfit_job, refuse_unfit_plan
 from streamops.spark.backfill_run import BackfillRun, keep_source_logs_plain, pinned_confs, read_plan
 from streamops.spark.beats import BeatThread
 from streamops.spark.context import StreamContext
 from streamops.spark.failure import exit_record, failure_text
 from streamops.spark.hadoop import HadoopStorage
+from streamops.spark.job_file import refuse_changed_job
 from streamops.spark.lease import DriverIdentity, Lease
 from streamops.spark.logfile import CappedLog
 from streamops.spark.query import RunningQueries, planned_queries
@@ -140,6 +141,8 @@ class _Driver:
                 if self._queries.run(is_stop_wanted=is_stop_wanted):
                     return Ending(outcome=Outcome.FINISHED)
             return Ending(outcome=Outcome.STOPPED, text=self._why_stop(beats))
+        except JobChangedError as error:
+            return Ending(outcome=Outcome.LEASE_LOST, text=str(error))
         except Exception as error:
             ending = self._failed(error)
             log.exception("stream=%s failed", assignment.stream)
@@ -153,7 +156,7 @@ class _Driver:
         if assignment.mode is ClaimMode.BACKFILL:
             return self._defined_backfill(assignment)
         context = StreamContext(assignment)
-        writer = load_define(assignment.job)(self._spark, context)
+        writer = load_claimed(assignment)(self._spark, context)
         queries = planned_queries(writer, context.companions, assignment)
         return lambda: RunningQueries.start(queries, assignment, self._report)
 
@@ -162,7 +165,7 @@ class _Driver:
         plan = read_plan(storage, assignment)
         refuse_unfit_plan(plan, assignment)
         context = StreamContext(assignment, plan)
-        writer = load_define(assignment.job)(self._spark, context)
+        writer = load_claimed(assignment)(self._spark, context)
         queries = planned_queries(writer, context.companions, assignment)
         refuse_unfit_job(plan, context, queries)
         keep_source_logs_plain(self._spark, plan)
@@ -212,6 +215,17 @@ class _Driver:
         except StorageError as error:
             log.error("exit record not written: %s", error)
         return ending
+
+
+def load_claimed(assignment: Assignment) -> Callable[["SparkSession", StreamContext], Any]:
+    """The function `define` of the job as it was claimed. JobChangedError where the file is another one by now.
+
+    Asked before and after: a file that was replaced while Python read it is found out as well.
+    """
+    refuse_changed_job(assignment)
+    define = load_define(assignment.job)
+    refuse_changed_job(assignment)
+    return define
 
 
 def load_define(job: str) -> Callable[["SparkSession", StreamContext], Any]:

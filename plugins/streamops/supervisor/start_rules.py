@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import takewhile
 
 from streamops.control.state import Desire
 from streamops.restart import (
+    FailureClass,
     RestartTiming,
     Safety,
     advise_restart,
@@ -191,15 +193,28 @@ def _unasked_end(observation: Observation, spec: StreamSpec) -> Decision | None:
     newest, row = observation.state.newest, fruitless_row(observation.state.unasked_ends, spec.restart)
     if newest is None or newest.end is None or not row or _is_wanted_now(observation):
         return None
+    changed = len(list(takewhile(lambda end: end.failure_class == FailureClass.JOB_CHANGED, row)))
+    if changed > spec.restart.thrash_limit:
+        return _other_job_file(changed, spec)
     left = wait_after(len(row), spec.restart) - observation.since(row[0].at)
     if left <= timedelta(0):
         return None
     times = f"{len(row)} times in a row " if len(row) > 1 else ""
+    how = FailureClass.JOB_CHANGED if changed else newest.end.outcome
     return Decision(
         action=Action.WAIT,
-        reason=f"back-off: a driver ended {newest.end.outcome} {times}without a batch, and nobody had asked for it",
+        reason=f"back-off: a driver ended {how} {times}without a batch, and nobody had asked for it",
         until=observation.now + left,
         needs_attention=len(row) > spec.restart.thrash_limit,
+    )
+
+
+def _other_job_file(times: int, spec: StreamSpec) -> Decision:
+    """One deployment comes between a claim and its driver once; a difference that stays is mended by no claim."""
+    return Decision(
+        action=Action.PARK,
+        reason=f"{times} drivers in a row found another file at {spec.job} than was claimed for them: something writes it all"
+        f" the time, or supervisor and driver do not see the same file. Mend that, then `{to_release(spec)} --reason …`",
     )
 
 

@@ -1,6 +1,7 @@
 """The real supervisor over memory, with drivers that keep the real lease: what happens to one stream over time."""
 
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 
@@ -10,7 +11,7 @@ from streamops.control.layout import driver_folder
 from streamops.control.log import ControlLog
 from streamops.control.records import Claimed, DriverEnded, KillBegun, MaintenanceBegun, Outcome, Parked, Submitted
 from streamops.control.state import Desire
-from streamops.errors import ControlLogError, LaunchError, StorageError, StreamOpsError
+from streamops.errors import ControlLogError, JobChangedError, LaunchError, StorageError, StreamOpsError
 from streamops.launch import DriverState
 from streamops.restart import RestartPolicy, SinkGuarantee
 from streamops.storage import join
@@ -204,6 +205,46 @@ def test_drivers_that_end_at_once_are_not_replaced_without_a_pause(world, outcom
             driver.leave(outcome, "the claim could not be checked")
 
     assert len(world.drivers) < 20
+
+
+def find_another_job(driver):
+    """What a driver does whose job's file is not the one of its claim."""
+    driver.beat()
+    driver.leave(Outcome.LEASE_LOST, f"[{JobChangedError.ERROR_CLASS}] job.py has changed since it was claimed")
+
+
+def test_a_deployment_between_claim_and_driver_costs_no_budget_and_the_next_claim_has_the_new_hash(tmp_path):
+    job = tmp_path / "job.py"
+    job.write_text("before")
+    world = World(tmp_path, spec=a_stream(job=str(job)))
+    supervisor = world.supervisor()
+    supervisor.settle()
+    job.write_text("deployed")
+    find_another_job(world.driver)
+
+    decision = supervisor.settle()
+    world.run(decision.until - world.clock.now() + seconds(5), supervisor)
+
+    first, second = [record.body for record in world.records if isinstance(record.body, Claimed)]
+    assert "job-changed" in decision.reason
+    assert (first.job_sha256, second.job_sha256) == tuple(sha256(text).hexdigest() for text in (b"before", b"deployed"))
+    assert world.driver.epoch == 2
+    assert world.state.failures == ()
+
+
+def test_a_job_file_that_is_another_one_for_every_driver_parks_the_stream(world):
+    supervisor = world.supervisor()
+
+    for _ in range(100):
+        decision = supervisor.settle()
+        for driver in world.alive:
+            find_another_job(driver)
+        world.clock.advance(seconds(60))
+
+    assert decision.action is Action.PARKED
+    assert world.spec.job in decision.reason
+    assert len(world.drivers) == RestartPolicy().thrash_limit + 1
+    assert world.state.failures == ()
 
 
 def test_a_missing_job_file_is_an_error_of_ours_that_names_it(tmp_path):

@@ -1,6 +1,7 @@
 """How a driver ended: the outcome that the supervisor recorded, the exit code, and wrappers that hide a cause."""
 
 from streamops.control.records import Outcome
+from streamops.errors import JobChangedError
 from streamops.restart.failure_class import FailureClass, Remedy
 from streamops.restart.rules.rule import Rule
 
@@ -12,6 +13,13 @@ DECIDED = (
         source="streamops: its text is a person's reason, and may hold anything",
     ),
     Rule(id="finished", failure_class=FailureClass.ENDED_BY_ITSELF, outcomes=(Outcome.FINISHED,), source="streamops"),
+    Rule(
+        id="job-changed",
+        failure_class=FailureClass.JOB_CHANGED,
+        words=(f"[{JobChangedError.ERROR_CLASS}]",),
+        outcomes=(Outcome.LEASE_LOST,),
+        source="streamops: the driver compares the job's file with its claim before it runs it",
+    ),
     Rule(id="lease-lost", failure_class=FailureClass.LEASE_LOST, outcomes=(Outcome.LEASE_LOST,), source="streamops"),
     Rule(
         id="never-started",
