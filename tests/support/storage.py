@@ -39,6 +39,9 @@ class FlakyStorage:
     def delete(self, address: str) -> None:
         self._inner.delete(address)
 
+    def delete_folder(self, address: str) -> None:
+        self._inner.delete_folder(address)
+
 
 class SwitchableStorage:
     """Can be made unreachable, as a whole or below some addresses."""
@@ -71,6 +74,10 @@ class SwitchableStorage:
     def delete(self, address: str) -> None:
         self._ask(address)
         self._inner.delete(address)
+
+    def delete_folder(self, address: str) -> None:
+        self._ask(address)
+        self._inner.delete_folder(address)
 
     def _ask(self, address: str) -> None:
         if self.unreachable and self.unreachable in address:
@@ -111,6 +118,11 @@ class InterruptibleStorage:
         self._inner.delete(address)
         self._tick(f"after delete {address}")
 
+    def delete_folder(self, address: str) -> None:
+        self._tick(f"before delete {address}")
+        self._inner.delete_folder(address)
+        self._tick(f"after delete {address}")
+
 
 class LateStorage:
     """Chosen writes fail for their caller and take effect when the test lets them land: a request that was under way
@@ -139,6 +151,9 @@ class LateStorage:
 
     def delete(self, address: str) -> None:
         self._do(lambda: self._inner.delete(address), address)
+
+    def delete_folder(self, address: str) -> None:
+        self._do(lambda: self._inner.delete_folder(address), address)
 
     def _do(self, request: Callable[[], None], address: str) -> None:
         if not self._is_late():

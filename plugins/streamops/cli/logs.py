@@ -3,7 +3,7 @@
 import os
 import socket
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 
 import typer
@@ -12,7 +12,7 @@ from streamops.cli.driver_log import DriverLog
 from streamops.cli.options import AsJson, Stream, session_of
 from streamops.cli.output import output
 from streamops.clock import Clock
-from streamops.control.records import DriverHandle, Record, Submitted
+from streamops.control.records import DriverEnded, DriverHandle, Record, Submitted
 from streamops.errors import LaunchError, ObjectNotFoundError
 from streamops.spec import StreamSpec
 from streamops.supervisor.driver_log import TAIL_LIMIT, tail, text_lines
@@ -36,16 +36,21 @@ def logs(
     """Show the end of a driver's log.
 
     It lies on the host that started the driver. It is what spark-submit writes to stdout and stderr; it is emptied when
-    it grows past its cap.
+    it grows past its cap, and deleted some time after the driver has ended (`keep` of the stream).
     """
     if follow and as_json:
         raise typer.BadParameter("--follow goes on without end, --json is one document: choose one of them")
     session = session_of(context)
     spec = session.spec(stream)
-    submitted = _submitted(session.log_reader(spec).read(), spec, epoch)
+    records = session.log_reader(spec).read()
+    submitted = _submitted(records, spec, epoch)
     path = submitted.handle.log
     position = os.path.getsize(path) if follow and os.path.isfile(path) else 0
-    found = DriverLog(stream=stream, epoch=submitted.epoch, path=path, lines=_tail(submitted, spec, lines))
+    try:
+        found = DriverLog(stream=stream, epoch=submitted.epoch, path=path, lines=tuple(tail(path, lines)))
+    except ObjectNotFoundError as error:
+        why = _pruned(records, submitted, spec, session.clock.now()) or _where(submitted.handle)
+        raise ObjectNotFoundError(f"stream {stream}, epoch {submitted.epoch}: {why}") from error
     shown = output(as_json=as_json)
     shown.log(found)
     if not follow:
@@ -87,12 +92,17 @@ def _submitted(records: Sequence[Record], spec: StreamSpec, epoch: int | None) -
     raise LaunchError(f"stream {spec.name}: epoch {epoch} was never submitted; submitted: {known}")
 
 
-def _tail(submitted: Submitted, spec: StreamSpec, lines: int) -> tuple[str, ...]:
-    handle = submitted.handle
-    try:
-        return tuple(tail(handle.log, lines))
-    except ObjectNotFoundError as error:
-        raise ObjectNotFoundError(f"stream {spec.name}, epoch {submitted.epoch}: {_where(handle)}") from error
+def _pruned(records: Sequence[Record], submitted: Submitted, spec: StreamSpec, now: datetime) -> str:
+    """That the log was pruned, where `keep` no longer holds it; empty where it is gone for another reason."""
+    keep, number = spec.keep, submitted.epoch
+    newer = sum(isinstance(record.body, Submitted) and record.body.epoch > number for record in records)
+    ended = [record.at for record in records if isinstance(record.body, DriverEnded) and record.body.epoch == number]
+    if newer < keep.epochs or not ended or now - ended[-1] <= timedelta(days=keep.days):
+        return ""
+    return (
+        f"log pruned: it ended at {ended[-1]:%Y-%m-%d %H:%M} UTC, and the last {keep.epochs} epochs and {keep.days} days"
+        f" are kept (`keep` of the stream). What it failed with is on record: `streamops history {spec.name}`"
+    )
 
 
 def _where(handle: DriverHandle) -> str:

@@ -37,7 +37,8 @@ def reconcile(
         bool,
         typer.Option(
             "--act",
-            help="Repair what is safe: kill drivers that the log disowns, record ends that are proven.",
+            help="Repair what is safe: kill drivers that the log disowns, record ends that are proven. Delete what `keep`"
+            " does not hold of drivers that have ended.",
             show_default=False,
         ),
     ] = False,

@@ -15,7 +15,9 @@ from streamops.errors import StreamOpsError
 from streamops.settings import SettingsProblem
 from streamops.settings.follow import ASK_INTERVAL, FollowedFile
 from streamops.spec import StreamSpec
+from streamops.storage.kinds import storage_for
 from streamops.supervisor import Decision, Look, Supervisor
+from streamops.supervisor.reconcile import Pruner
 from streamops.supervisor.status import Phase, stream_status
 
 log = logging.getLogger(__name__)
@@ -23,6 +25,8 @@ log = logging.getLogger(__name__)
 ACTOR = "supervise"
 LONGEST_BACK_OFF = timedelta(seconds=30)
 SHORTEST_REST = timedelta(milliseconds=100)
+PRUNE_INTERVAL = timedelta(minutes=1)
+"""Between two rounds that delete what ended drivers have left."""
 FAREWELL = timedelta(seconds=10)
 """How long acts that have begun may go on after the signal. Cutting them short is safe, but may cost an epoch."""
 
@@ -74,12 +78,15 @@ class Supervision:
         self._take_over()
         with ThreadPoolExecutor(THREADS) as pool:
             # All turns are awaited: to stop at the first failure would cancel those that have not begun.
-            return all(list(pool.map(StreamLoop.turn, self._loops.values())))
+            are_settled = all(list(pool.map(StreamLoop.turn, self._loops.values())))
+        self._prune()
+        return are_settled
 
     def run(self) -> None:
         """Supervise until `end` is called."""
         self._take_over(starting=True)
         log.info("supervising %d streams of %s", len(self._loops), self._path)
+        threading.Thread(target=self._keep_pruning, name="streamops-prune", daemon=True).start()
         while not self._ending.wait(self._interval.total_seconds()):
             found = self._file.settings()
             if found is not self._settings:
@@ -96,6 +103,20 @@ class Supervision:
         """Let `run` return soon; callable from a signal handler."""
         self._why = why
         self._ending.set()
+
+    def _keep_pruning(self) -> None:
+        """As the DAG `streamops_reconcile` does; apart from the streams' threads, so that no supervision waits for it."""
+        while not self._ending.is_set():
+            self._prune()
+            self._ending.wait(PRUNE_INTERVAL.total_seconds())
+
+    def _prune(self) -> None:
+        wiring, state_root = self._wiring, self._settings.state_root
+        pruner = Pruner(storage_for=storage_for, launcher=wiring.launcher, clock=wiring.clock, state_root=state_root)
+        try:
+            pruner.run(self.specs, patience=wiring.patience)
+        except Exception:
+            log.warning("pruning failed, tried again", exc_info=True)
 
     def _wanted(self) -> dict[str, Declared]:
         settings = self._settings

@@ -122,6 +122,8 @@ class Submitted:
     kind: ClassVar[str] = "submitted"
     epoch: int
     handle: DriverHandle
+    bundle: str = ""
+    """Name of the library that the driver was given and reads as long as it lives; empty where that was not noted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,10 +20,12 @@ from streamops.settings.namespace import checked_namespace
 from streamops.settings.schedules import EXPECTED as A_CRON
 from streamops.settings.schedules import EXPECTED_ZONE as A_TIME_ZONE
 from streamops.settings.schedules import checked_cron, checked_time_zone
-from streamops.spec import CatchupSpec, LaunchSpec, StateSpec, StateStore, Timings, Trigger
+from streamops.spec import CatchupSpec, Keep, LaunchSpec, StateSpec, StateStore, Timings, Trigger
 from streamops.spec.health_rounds import CALLABLE_NAME, MOST_SHARDS, SHORTEST, HealthRounds
+from streamops.spec.stream import MOST_DAYS_KEPT
 
 _CATCHUP = CatchupSpec()
+_KEEP = Keep()
 _LAUNCH = LaunchSpec()
 _RESTART = RestartPolicy()
 _ROUNDS = HealthRounds()
@@ -32,6 +34,8 @@ _STATE = StateSpec()
 _TIMINGS = Timings()
 
 
+EpochCount = Annotated[int, Field(ge=2)]
+DayCount = Annotated[int, Field(ge=0, le=MOST_DAYS_KEPT)]
 PartitionCount = Annotated[int, Field(ge=1)]
 ShardCount = Annotated[int, Field(ge=1, le=MOST_SHARDS)]
 RoundInterval = Annotated[Duration, Field(ge=SHORTEST)]
@@ -153,6 +157,13 @@ class DeclaredState(Declared):
     )
 
 
+class DeclaredKeep(Declared):
+    """`keep` of a stream."""
+
+    epochs: EpochCount = Field(default=_KEEP.epochs, description="a whole number, 2 or more")
+    days: DayCount = Field(default=_KEEP.days, description=f"a whole number from 0 to {MOST_DAYS_KEPT}")
+
+
 class DeclaredStream(Declared):
     """a mapping with job, source, sink and checkpoint"""
 
@@ -179,6 +190,7 @@ class DeclaredStream(Declared):
     stall: DeclaredStall = Field(default_factory=DeclaredStall, description="a mapping, for example {action: report}")
     timings: DeclaredTimings = Field(default_factory=DeclaredTimings, description="a mapping, for example {beat: 5s}")
     state: DeclaredState = Field(default_factory=DeclaredState, description="a mapping, for example {store: rocksdb}")
+    keep: DeclaredKeep = Field(default_factory=DeclaredKeep, description="a mapping, for example {epochs: 20, days: 7}")
     metrics: bool = Field(default=False, description="true or false")
     parameters: dict[str, Text] = Field(default_factory=dict, description="a mapping from names to texts")
     description: Text = Field(default="", description="a text")
@@ -189,6 +201,7 @@ class DeclaredDefaults(Declared):
 
     trigger: Any = Field(default=None, description="what a stream may say under trigger")
     catchup: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
+    keep: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
     launch: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
     restart: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
     stall: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
@@ -221,6 +234,6 @@ class DeclaredFile(Declared):
     )
     defaults: DeclaredDefaults = Field(
         default_factory=DeclaredDefaults,
-        description="a mapping with catchup, launch, restart, stall, state, timings or trigger",
+        description="a mapping with catchup, keep, launch, restart, stall, state, timings or trigger",
     )
     streams: dict[str, Any] = Field(description="a mapping from stream names to streams")

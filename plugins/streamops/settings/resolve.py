@@ -35,6 +35,7 @@ from streamops.settings.triggers import AVAILABLE_NOW, refused_trigger, trigger_
 from streamops.settings.yaml_file import Place
 from streamops.spec import (
     CatchupSpec,
+    Keep,
     LaunchSpec,
     Mode,
     Schedule,
@@ -85,6 +86,7 @@ class _Resolver(Collector):
             stall=self._consistent(StallPolicy, ("stall",), dict(declared.stall)),
             timings=self._consistent(Timings, ("timings",), dict(declared.timings)),
             state=self._state(declared),
+            keep=Keep(**dict(declared.keep)),
             metrics=declared.metrics,
             parameters=self.accepted(declared.parameters, ("parameters",), refused_parameter),
         )

@@ -13,6 +13,7 @@ from streamops.spec.sources import CustomSource, DeltaTableSource, FileFormat, F
 from streamops.spec.state import StateSpec, StateStore
 from streamops.spec.stream import (
     CatchupSpec,
+    Keep,
     LaunchSpec,
     Mode,
     Schedule,
@@ -34,6 +35,7 @@ __all__ = [
     "JdbcSink",
     "KafkaSink",
     "KafkaSource",
+    "Keep",
     "LaunchSpec",
     "Mode",
     "RestSink",

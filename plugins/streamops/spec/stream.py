@@ -141,6 +141,25 @@ class Timings:
             raise ValueError("takeover must be at least twice halt, or a driver is replaced before it has halted")
 
 
+MOST_DAYS_KEPT = 3650
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """How long the logs and traces of drivers stay that have ended: whichever of the two keeps more."""
+
+    epochs: int = 20
+    """Of the newest drivers so many."""
+    days: int = 7
+    """Of older ones what was written in so many days."""
+
+    def __post_init__(self) -> None:
+        if self.epochs < 2:
+            raise ValueError("keep at least two epochs: the newest, and the one that it replaced")
+        if not 0 <= self.days <= MOST_DAYS_KEPT:
+            raise ValueError(f"days must lie between 0 and {MOST_DAYS_KEPT}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamSpec:
     """One stream as it is declared."""
@@ -162,6 +181,7 @@ class StreamSpec:
     stall: StallPolicy = field(default_factory=StallPolicy)
     timings: Timings = field(default_factory=Timings)
     state: StateSpec = field(default_factory=StateSpec)
+    keep: Keep = field(default_factory=Keep)
     metrics: bool = False
     """Whether the driver's metrics system tells of its queries (`spark.sql.streaming.metricsEnabled`)."""
     parameters: tuple[tuple[str, str], ...] = ()

@@ -17,11 +17,15 @@ _LATER = {"state": dataclasses.asdict(StateSpec()), "metrics": False, "parameter
 """Fields that came after the first claims, with their defaults: left out, so that an upgrade is no other declaration."""
 
 
+_UNTOLD = frozenset({"keep", "namespace"})
+"""What concerns neither a driver nor its claim: pruning goes by the declaration of the moment, and so does where Airflow shows
+the stream."""
+
+
 def spec_text(spec: StreamSpec) -> str:
     """The spec as JSON with sorted keys; durations in seconds. Holds no secrets: a spec cannot."""
-    fields = dataclasses.asdict(spec)
-    del fields["namespace"]  # Where it is shown in Airflow changes nothing about what runs.
-    fields = {name: value for name, value in fields.items() if value != _LATER.get(name, ...)}
+    told = {name: value for name, value in dataclasses.asdict(spec).items() if name not in _UNTOLD}
+    fields = {name: value for name, value in told.items() if value != _LATER.get(name, ...)}
     fields["sink"] = {name: value for name, value in fields["sink"].items() if value is not None}
     if kind := _KINDS.get(type(spec.source)):
         fields["source"]["kind"] = kind

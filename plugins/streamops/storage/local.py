@@ -59,6 +59,10 @@ class LocalStorage:
         with suppress(ObjectNotFoundError), _translated(address):
             os.unlink(_path(address))
 
+    def delete_folder(self, address: str) -> None:
+        with suppress(ObjectNotFoundError), _translated(address):
+            os.rmdir(_path(address))
+
     @contextmanager
     def _complete_file(self, address: str, content: bytes) -> Iterator[tuple[str, str]]:
         """A durable temporary file beside the final name; its directory entry is made durable after the caller's move."""

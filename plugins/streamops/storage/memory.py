@@ -57,6 +57,11 @@ class MemoryStorage:
         with self._lock:
             self._files.pop(address, None)
 
+    def delete_folder(self, address: str) -> None:
+        with self._lock:
+            if self._names(address):
+                raise StorageError(f"{address} is not empty")
+
     def _names(self, directory: str) -> tuple[str, ...]:
         prefix = directory.rstrip("/") + "/"
         if directory.rstrip("/") in self._files:

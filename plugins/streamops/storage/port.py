@@ -72,3 +72,10 @@ class Storage(WritableStorage, Protocol):
     def delete(self, address: str) -> None:
         """Remove a file; a file that is not there is fine."""
         ...
+
+    def delete_folder(self, address: str) -> None:
+        """Remove an empty folder; one that is not there is fine, and where there are only names every empty one is.
+
+        StorageError when something is in it, or when it is a file.
+        """
+        ...

@@ -28,7 +28,7 @@ from streamops.launch import Launcher
 from streamops.restart import FailureClass, Remedy
 from streamops.spec import Mode, StreamSpec
 from streamops.spec.wire import spec_text
-from streamops.supervisor.bundle import file_sha256
+from streamops.supervisor.bundle import bundle_name, file_sha256
 from streamops.supervisor.checkpoints import position_of
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.endings import driver_end
@@ -123,12 +123,13 @@ class Actor:
         self._claims.discard(epoch.claim.token)
         try:
             request = submit_request(self._spec.as_run(epoch.claim.mode), epoch, self._log.control, self._state_root)
+            bundle = bundle_name(request.py_files[0])
             handle = self._launcher.submit(request)
         except (StreamOpsError, OSError) as error:
             self._after_failed_submit(epoch, error, decision, observation)
             return
         try:
-            self._append(Submitted(epoch=epoch.number, handle=handle), decision, observation)
+            self._append(Submitted(epoch=epoch.number, handle=handle, bundle=bundle), decision, observation)
         except AppendRefusedError:
             # Somebody wrote in between: perhaps a newer claim, which our driver would see, or a stop request. Without
             # a record of its handle nobody could look after it, so it goes.

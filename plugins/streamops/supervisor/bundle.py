@@ -1,18 +1,24 @@
 """The part of streamops that travels to the driver, as a zip and an entry file beside the registry.
 
-Named by its content, so that drivers of an older version keep their own while a newer one is rolled out.
+Named by its content, so that drivers of an older version keep their own while a newer one is rolled out. Python reads the
+zip whenever it imports, and a driver lives for months: so each bundle notes whose drivers were ever given it, and the record
+of a submit says which one it was (`bundle_name`). By these two `unused_bundles` knows what may go.
 """
 
 import hashlib
 import io
+import re
 import zipfile
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import streamops
+from streamops.control.state import LogState
 from streamops.errors import SettingsError
-from streamops.storage import join
-from streamops.storage.address import local_path
+from streamops.storage import Storage, join
+from streamops.storage.address import local_path, parent
 from streamops.storage.local import LocalStorage
 
 _TRAVELS = (
@@ -41,6 +47,13 @@ os._exit(code)
 """
 
 
+_USERS = "users"
+_BUNDLE = re.compile(r"^[0-9a-f]{16}$")
+
+BUNDLE_KEPT = timedelta(days=7)
+"""A bundle stays so long after it was first given to anybody."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverBundle:
     """Paths that spark-submit takes."""
@@ -49,11 +62,29 @@ class DriverBundle:
     library: str
 
 
-def driver_bundle(state_root: str) -> DriverBundle:
-    """The bundle of this version below the state root; written once."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptBundle:
+    """A bundle that lies below the state root."""
+
+    name: str
+    written_at: datetime | None
+    """The newest of its files; None where it has none."""
+    users: tuple[str, ...]
+    """Control folders whose drivers were ever given it; none where a version made it that noted none."""
+
+
+def driver_bundle(state_root: str, *, user: str = "") -> DriverBundle:
+    """The bundle of this version below the state root; written once. `user` is the control folder of who is given it.
+
+    The note comes first: a pruner that has looked before it finds an old bundle young again.
+    """
     content = _zip()
-    folder = join(state_root, "lib", hashlib.sha256(content + _ENTRY).hexdigest()[:16])
+    folder = join(bundles_folder(state_root), _name_of(content))
     storage = LocalStorage()
+    if user:
+        note = hashlib.sha256(user.encode()).hexdigest()[:16]
+        if note not in storage.list(join(folder, _USERS)):
+            storage.write(join(folder, _USERS, note), user.encode())
     present = storage.list(folder)
     for name, file_content in (("streamops.zip", content), ("streamops_driver.py", _ENTRY)):
         if name not in present:
@@ -62,6 +93,71 @@ def driver_bundle(state_root: str) -> DriverBundle:
         application=local_path(join(folder, "streamops_driver.py")) or "",
         library=local_path(join(folder, "streamops.zip")) or "",
     )
+
+
+def bundle_name(library: str) -> str:
+    """The name of the bundle that holds this library."""
+    return parent(library).rpartition("/")[2]
+
+
+def bundles_folder(state_root: str) -> str:
+    """Where the bundles of all versions lie."""
+    return join(state_root, "lib")
+
+
+def kept_bundles(storage: Storage, state_root: str) -> tuple[KeptBundle, ...]:
+    """All bundles but that of this version. StorageError."""
+    own, folder = _name_of(_zip()), bundles_folder(state_root)
+    names = [name for name in storage.list(folder) if _BUNDLE.match(name) and name != own]
+    return tuple(_kept(storage, join(folder, name), name) for name in names)
+
+
+def old_bundles(bundles: Iterable[KeptBundle], *, now: datetime) -> tuple[KeptBundle, ...]:
+    """Those that may go if nobody uses them. Of one without notes nobody can tell. Pure."""
+    young = now - BUNDLE_KEPT
+    return tuple(
+        bundle for bundle in bundles if bundle.users and (bundle.written_at is None or bundle.written_at < young)
+    )
+
+
+def unused_bundles(bundles: Iterable[KeptBundle], states: Mapping[str, LogState | None]) -> tuple[KeptBundle, ...]:
+    """Those that no driver can be reading any more, by the control logs of all that were ever given one. Pure.
+
+    A log that is missing or can't be read may have a driver, and so may a claim whose submit is not on record.
+    """
+    return tuple(
+        bundle for bundle in bundles if not any(_may_use(states.get(user), bundle.name) for user in bundle.users)
+    )
+
+
+def delete_bundle(storage: Storage, state_root: str, bundle: KeptBundle) -> None:
+    """Its files and then the notes of its users: what is left by a crash is found again. StorageError."""
+    folder = join(bundles_folder(state_root), bundle.name)
+    for place in (folder, join(folder, _USERS)):
+        for detail in storage.details(place):
+            storage.delete(join(place, detail.name))
+    storage.delete_folder(join(folder, _USERS))
+    storage.delete_folder(folder)
+
+
+def _may_use(state: LogState | None, name: str) -> bool:
+    if state is None or state.is_empty:
+        return True
+    return any(epoch.submission is None or epoch.submission.bundle in ("", name) for epoch in state.open_epochs)
+
+
+def _kept(storage: Storage, folder: str, name: str) -> KeptBundle:
+    notes = join(folder, _USERS)
+    files = (*storage.details(folder), *storage.details(notes))
+    return KeptBundle(
+        name=name,
+        written_at=max((file.modified_at for file in files), default=None),
+        users=tuple(storage.read(join(notes, note)).decode(errors="replace") for note in storage.list(notes)),
+    )
+
+
+def _name_of(content: bytes) -> str:
+    return hashlib.sha256(content + _ENTRY).hexdigest()[:16]
 
 
 def file_sha256(path: str) -> str:

@@ -18,8 +18,8 @@ FORCED_CONF = (
 
 def submit_request(spec: StreamSpec, epoch: Epoch, control: str, state_root: str) -> SubmitRequest:
     """What the launcher is asked for; the claim's own number, epoch and token are the driver's only arguments."""
-    bundle = driver_bundle(state_root)
-    log = local_path(join(state_root, "logs", spec.name, f"{epoch.number:06d}.log")) or ""
+    bundle = driver_bundle(state_root, user=control)
+    log = local_path(join(log_folder(state_root, spec.name), f"{epoch.number:06d}.log")) or ""
     return SubmitRequest(
         token=epoch.claim.token,
         name=f"streamops-{spec.name}-{epoch.number}",
@@ -42,6 +42,11 @@ def submit_request(spec: StreamSpec, epoch: Epoch, control: str, state_root: str
         log=log,
         folder=spec.launch.folder or "/",
     )
+
+
+def log_folder(state_root: str, stream: str) -> str:
+    """Where the logs of a stream's drivers lie, one an epoch; each driver caps its own (`spark.logfile`)."""
+    return join(state_root, "logs", stream)
 
 
 def _python_beside(spark_submit: str) -> tuple[tuple[str, str], ...]:

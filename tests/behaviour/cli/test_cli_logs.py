@@ -1,3 +1,4 @@
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,22 @@ def test_following_a_log(terminal: Terminal, contents: list[tuple[str, str]], sh
     answer = terminal.run("logs", "orders", "--follow")
 
     assert (answer.code, answer.out) == (0, shown)
+
+
+def test_a_log_that_was_pruned_is_called_so(terminal: Terminal) -> None:
+    terminal.declare("orders", keep={"epochs": 2, "days": 1})
+    terminal.started()
+    for _ in range(2):
+        terminal.fail()
+        terminal.settle()
+        terminal.clock.advance(terminal.spec().restart.max_delay)
+        terminal.settle()
+        terminal.beat()
+    terminal.clock.advance(timedelta(days=2))
+
+    pruned, kept = terminal.run("logs", "orders", "--epoch", "1"), terminal.run("logs", "orders", "--epoch", "2")
+
+    assert (pruned.code, kept.code) == (1, 1)
+    assert "orders, epoch 1: log pruned: it ended at" in pruned.err
+    assert "the last 2 epochs and 1 days are kept" in pruned.err
+    assert "log pruned" not in kept.err

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -290,3 +290,39 @@ def test_the_rest_between_two_looks(until: float | None, rest: float) -> None:
     decision = Decision(action=Action.WAIT, reason="", until=ends)
 
     assert rest_after(decision, interval=timedelta(seconds=2), clock=clock).total_seconds() == rest
+
+
+def leftovers(terminal: Terminal) -> list[str]:
+    return sorted(os.listdir(terminal.project.root / "data/state/logs/orders"))
+
+
+def old_epochs(terminal: Terminal) -> None:
+    """A stopped stream with three epochs that ended long ago, two of which are to be kept."""
+    terminal.declare("orders", keep={"epochs": 2, "days": 0})
+    for _ in range(3):
+        terminal.started()
+        log = terminal.project.root / f"data/state/logs/orders/{terminal.newest().number:06d}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text("x")
+        os.utime(log, (0, 0))
+        terminal.fail()
+        terminal.settle()
+        terminal.clock.advance(timedelta(minutes=10))
+    terminal.requests().stop("for the test")
+
+
+def test_without_airflow_the_supervision_prunes(terminal: Terminal) -> None:
+    old_epochs(terminal)
+    terminal.clock.set_wall(datetime.now(UTC) + timedelta(days=1))
+
+    with supervision(terminal):
+        assert eventually(lambda: leftovers(terminal) == ["000002.log", "000003.log"])
+
+
+def test_one_round_of_it_prunes_as_well(terminal: Terminal) -> None:
+    old_epochs(terminal)
+    terminal.clock.set_wall(datetime.now(UTC) + timedelta(days=1))
+
+    terminal.run("supervise", "--once")
+
+    assert leftovers(terminal) == ["000002.log", "000003.log"]

@@ -184,6 +184,48 @@ def test_a_directory_is_not_read_as_a_file(place, storage):
         storage.read(place.at("folder"))
 
 
+# delete_folder
+
+
+def test_an_emptied_folder_goes(place, storage):
+    storage.write(place.at("drivers", "1-a", "heartbeat.json"), b"x")
+    storage.delete(place.at("drivers", "1-a", "heartbeat.json"))
+
+    storage.delete_folder(place.at("drivers", "1-a"))
+
+    assert storage.list(place.at("drivers")) == ()
+
+
+def test_a_folder_that_holds_something_stays_with_all_that_it_holds(place, storage):
+    storage.write(place.at("drivers", "1-a", "deep", "heartbeat.json"), b"x")
+
+    with pytest.raises(StorageError):
+        storage.delete_folder(place.at("drivers", "1-a"))
+    assert storage.read(place.at("drivers", "1-a", "deep", "heartbeat.json")) == b"x"
+
+
+def test_a_folder_that_is_gone_already_is_no_error(place, storage):
+    storage.delete_folder(place.at("drivers", "1-a"))
+
+
+def test_a_file_is_not_deleted_as_a_folder(place, storage):
+    storage.write(place.at("f"), b"x")
+
+    with pytest.raises(StorageError):
+        storage.delete_folder(place.at("f"))
+    assert storage.read(place.at("f")) == b"x"
+
+
+def test_a_deleted_folder_is_made_again_by_the_next_write(place, storage):
+    storage.write(place.at("a", "f"), b"x")
+    storage.delete(place.at("a", "f"))
+    storage.delete_folder(place.at("a"))
+
+    storage.write(place.at("a", "f"), b"again")
+
+    assert storage.read(place.at("a", "f")) == b"again"
+
+
 # write
 
 

@@ -13,7 +13,7 @@ from streamops.settings import default_settings_path, load_settings
 from streamops.settings import model as settings_model
 from streamops.settings.load import project_root
 from streamops.settings.problems import settings_of
-from streamops.spec import LaunchSpec, Schedule, Timings, Trigger, TriggerKind
+from streamops.spec import Keep, LaunchSpec, Schedule, Timings, Trigger, TriggerKind
 from support.settings import Project, a_declared_stream, a_project
 
 EXAMPLE = Path(__file__).parents[3] / "config" / "streams.yaml"
@@ -196,6 +196,8 @@ def test_a_name_that_comes_twice_in_a_stream_is_the_problem_of_that_stream(proje
         pytest.param({"timings": {"beat": 5}}, "timings.beat", "a duration", id="no unit"),
         pytest.param({"timings": {"claim": "0s"}}, "timings.claim", "a duration", id="no time at all"),
         pytest.param({"timings": {"halt": "10s"}}, "timings", "three beats", id="halt too short"),
+        pytest.param({"keep": {"epochs": 1}}, "keep.epochs", "2 or more", id="not even the one before"),
+        pytest.param({"keep": {"days": -1}}, "keep.days", "from 0 to 3650", id="days that are none"),
         pytest.param({"launch": {"conf": {"spark.x": [1]}}}, "launch.conf.spark.x", "a text", id="list as conf"),
         pytest.param({"launch": {"conf": "spark.x=1"}}, "launch.conf", "Spark confs by name", id="text as confs"),
         pytest.param({"checkpoint": "${NO}"}, "checkpoint", "variable NO to be set", id="from nowhere"),
@@ -230,6 +232,7 @@ def test_defaults_lie_under_each_stream(project: Project) -> None:
     settings = project.load(
         defaults={
             "launch": {"master": "local[4]", "conf": {"spark.a": 1, "spark.b": 1}},
+            "keep": {"epochs": 50},
             "restart": {"thrash_limit": 2},
             "timings": {"stop": "1m"},
         },
@@ -241,6 +244,7 @@ def test_defaults_lie_under_each_stream(project: Project) -> None:
     assert spec.launch.conf == (("spark.a", "1"), ("spark.b", "2"))
     assert spec.restart == RestartPolicy(thrash_limit=2, max_delay=timedelta(hours=1))
     assert spec.timings.stop == timedelta(minutes=1)
+    assert spec.keep == Keep(epochs=50)
 
 
 def test_a_stream_replaces_the_default_trigger_and_lists_whole(project: Project) -> None:

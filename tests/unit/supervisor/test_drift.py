@@ -8,7 +8,7 @@ from streamops import __version__
 from streamops.control.records import Claimed
 from streamops.health import StallPolicy
 from streamops.restart import RestartPolicy, SinkGuarantee
-from streamops.spec import KafkaSource, LaunchSpec, SinkSpec, StreamSpec, Timings, Trigger
+from streamops.spec import KafkaSource, Keep, LaunchSpec, SinkSpec, StreamSpec, Timings, Trigger
 from streamops.spec.wire import spec_text
 from streamops.supervisor.drift import Declaration, Drift, SettingChange, declaration_of, drift_between
 from support.records import a_claim
@@ -95,6 +95,10 @@ def test_what_the_supervisor_alone_goes_by_is_in_force_already(changes: dict[str
 
     assert [change.needs_restart for change in drift.settings] == [False]
     assert drift.marks == ()
+
+
+def test_how_long_logs_are_kept_is_no_part_of_a_claim() -> None:
+    assert drift_of(keep=Keep(epochs=50)).settings == ()
 
 
 def test_everything_that_a_driver_is_told_counts_as_needing_a_restart() -> None:

@@ -39,6 +39,7 @@ from streamops.supervisor.supervisor import Look, Supervisor
 
 log = logging.getLogger(__name__)
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 THREADS = 8
@@ -237,12 +238,20 @@ def _asked(ask: Callable[[], T], what: str, troubles: list[str]) -> T | None:
 def _read_all(
     subjects: Sequence[StreamFacts], read: Callable[[StreamFacts], StreamFacts], *, patience: timedelta
 ) -> tuple[StreamFacts, ...]:
-    """Each subject with its facts, in order; a slow or dead place neither holds the others up nor hides them.
+    """Each subject with its facts, in order; a slow or dead place neither holds the others up nor hides them."""
+    found = answers(subjects, lambda subject: _read(subject, read), patience=patience)
+    silence = f"no answer within {patience.total_seconds():.0f} s"
+    return tuple(found.get(number) or replace(subject, trouble=silence) for number, subject in enumerate(subjects))
+
+
+def answers(subjects: Sequence[S], ask: Callable[[S], T], *, patience: timedelta) -> dict[int, T]:
+    """What each subject answers, by its place in the row; without those that were still silent after nobody at all had
+    answered for `patience`. `ask` must not raise.
 
     Threads that hang in a dead file system are daemons, so that they can't keep the process alive.
     """
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    done: queue.SimpleQueue[tuple[int, StreamFacts]] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[int, T]] = queue.SimpleQueue()
     for number in range(len(subjects)):
         waiting.put(number)
 
@@ -252,19 +261,18 @@ def _read_all(
                 number = waiting.get_nowait()
             except queue.Empty:
                 return
-            done.put((number, _read(subjects[number], read)))
+            done.put((number, ask(subjects[number])))
 
     for _ in range(min(THREADS, len(subjects))):
         threading.Thread(target=work, name="streamops-reconcile", daemon=True).start()
-    found: dict[int, StreamFacts] = {}
+    found: dict[int, T] = {}
     while len(found) < len(subjects):
         try:
-            number, facts = done.get(timeout=patience.total_seconds())
+            number, answer = done.get(timeout=patience.total_seconds())
         except queue.Empty:
             break
-        found[number] = facts
-    silence = f"no answer within {patience.total_seconds():.0f} s"
-    return tuple(found.get(number) or replace(subject, trouble=silence) for number, subject in enumerate(subjects))
+        found[number] = answer
+    return found
 
 
 def _read(subject: StreamFacts, read: Callable[[StreamFacts], StreamFacts]) -> StreamFacts:

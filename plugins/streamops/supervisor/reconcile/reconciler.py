@@ -9,6 +9,7 @@ from streamops.supervisor.reconcile.book import FindingBook, ToldTasks, read_boo
 from streamops.supervisor.reconcile.facts import Declared, FleetFacts
 from streamops.supervisor.reconcile.finding import Finding, Severity, worst
 from streamops.supervisor.reconcile.look import Doors, fleet_facts
+from streamops.supervisor.reconcile.pruner import Pruner
 from streamops.supervisor.reconcile.repair import Repairer
 from streamops.supervisor.reconcile.rules import reconcile
 
@@ -40,7 +41,7 @@ class Reconciler:
     author: Author
 
     def run(self, *, act: bool) -> Report:
-        """Look and judge; with `act` repair what is safe, and keep book of what was found. Without it nothing changes.
+        """Look and judge; with `act` repair what is safe, keep book of what was found, and prune. Without it nothing changes.
 
         StorageError where the state root is not there: then every stream would look as if nobody had ever started it.
         """
@@ -58,7 +59,19 @@ class Reconciler:
                 self.declared.state_root,
                 FindingBook.of(findings, facts.at, told=told, awaited=facts.first_seen),
             )
+            self._prune(facts)
         return Report(streams=len(facts.streams), findings=findings)
+
+    def _prune(self, facts: FleetFacts) -> None:
+        """Of streams that can be looked at; what left the settings, or is wrong there, stays as it is."""
+        doors, silent = self.doors, {stream.stream for stream in facts.streams if stream.trouble}
+        pruner = Pruner(
+            storage_for=doors.storage_for,
+            launcher=doors.launcher,
+            clock=doors.clock,
+            state_root=self.declared.state_root,
+        )
+        pruner.run([spec for spec in self.declared.specs if spec.name not in silent], patience=doors.patience)
 
     def _doors(self, book: FindingBook) -> Doors:
         """Without an orchestrator of its own it takes the word that another reconciler was given a moment ago."""
