@@ -1,5 +1,6 @@
 """What users met whose streams were run by Airflow: real tasks, real processes. Each test names the report it answers."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -10,7 +11,9 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 
 from streamops.airflow.operators import StreamOperator
+from streamops.airflow.triggers import StreamTrigger
 from streamops.launch import DriverState
+from streamops.supervisor import Action
 from support.waiting import eventually
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*cannot be called outside of the Task Runner")
@@ -75,6 +78,53 @@ def test_a_worker_that_is_taken_away_leaves_one_driver_and_its_retry_attaches_to
     assert place.kinds == ["claimed", "submitted"]
     running = [driver.handle.process for driver in place.launcher.living() if driver.control == place.control]
     assert running == [handle.process for handle in place.handles]
+
+
+@pytest.mark.fault("B91")
+@pytest.mark.parametrize("moment", ["claimed", "submitted"])
+def test_a_worker_that_is_killed_at_any_point_of_its_slice_leaves_one_driver_and_the_next_try_knows_it(
+    place, task, moment
+):
+    """apache/airflow#67939, #48536, #70222: a task longer than its token is killed after refused heartbeats."""
+    place.spark_submit.write_text(QUIET)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", WORKER, place.config]
+    with subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.DEVNULL) as worker:
+        try:
+            assert eventually(lambda: moment in place.kinds, within=60)
+        finally:
+            os.killpg(worker.pid, signal.SIGKILL)
+    place.declare(timings={"claim": "1s"})
+    next_try = place.supervisor()
+
+    # What its trigger would tell it in the end: nobody submits the claim any more.
+    assert eventually(lambda: next_try.settle().action is Action.KEEP, within=60)
+    execute(task)
+
+    running = [driver.token for driver in place.launcher.living() if driver.control == place.control]
+    assert running == [place.state.newest.claim.token]
+    assert place.state.failures == ()
+
+
+@pytest.mark.fault("B92")
+def test_a_trigger_whose_end_has_come_while_nobody_ran_it_looks_before_it_judges(place, task):
+    """apache/airflow#40018: the triggerer was away past a deadline, and a healthy pod was told to have timed out."""
+    handle = place.start()
+    passed = "2001-01-01T00:00:00+00:00"
+    trigger = StreamTrigger(stream="orders", config=place.config, end_at=passed, quiet_seconds=0, interval_seconds=0.02)
+
+    async def the_event() -> dict[str, str]:
+        (event,) = [event.payload async for event in trigger.run()]
+        return event
+
+    of_a_living_driver = asyncio.run(the_event())
+    assert place.is_alive(handle)
+    place.kill(handle)
+    of_a_dead_one = asyncio.run(the_event())
+
+    assert of_a_living_driver["wake"] == "end-of-run", "its run has lasted its time: green, and the driver lives on"
+    assert of_a_dead_one["wake"] == "record-end"
+    assert place.kinds == ["claimed", "submitted"]
 
 
 @pytest.mark.fault("B65")

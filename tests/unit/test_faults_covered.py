@@ -18,7 +18,7 @@ TESTS = Path(__file__).parents[1]
 OWNERS = {"B27", "B28", "B29", "B30"}
 DRIVERS = {"B41", "B64", "B65", "B66", "B67", "B68", "B69", "B83"}
 """B41, a broker that vanished, and B83, an idle query, are about drivers, too: one hangs, the other only seems to."""
-AIRFLOW = {"B71", "B72", "B73", "B74", "B75", "B76", "B78", "B79", "B80"}
+AIRFLOW = {"B71", "B72", "B73", "B74", "B75", "B76", "B78", "B79", "B80", "B91", "B92", "B93", "B94", "B96"}
 CHECKPOINTS = {
     *("B01", "B02", "B03", "B04", "B05", "B08", "B09", "B10", "B11", "B12", "B13", "B14", "B15", "B16", "B17", "B18"),
     *("B20", "B21", "B22", "B23", "B24", "B26"),

@@ -274,6 +274,46 @@ def test_a_backfill_that_is_stopped_goes_on_where_it_stood(orders, elsewhere):
     assert [claim.position.commit for claim in claims] == [-1, 0]
 
 
+def test_a_backfill_goes_on_by_its_plan_with_the_resources_that_are_declared_by_now(orders, elsewhere):
+    """Range and table are the plan's; the job, its confs and its source's options are the declaration's of the moment."""
+    driver = Driver(orders)
+    orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--chunk", "150", "--yes", "--no-wait")
+    driver.work()
+    plan, name = driver.plan, driver.name
+    orders.clock.on_sleep = lambda: None
+    orders.run("backfill", "orders", "--stop", name, "--reason", "later")
+    driver.leave(Outcome.STOPPED)
+
+    orders.declare(
+        "orders",
+        sink={"delta": {"table": "data/other"}},
+        launch={"conf": {"spark.driver.memory": "7g"}},
+        keep={"days": 1},
+    )
+    orders.clock.on_sleep = driver.work
+    resumed = orders.run("backfill", "orders", "--resume", name, "--reason", "now")
+
+    assert resumed.code == 0, resumed.err
+    assert driver.plan == plan
+    first, second = [json.loads(record.body.spec) for record in driver.records() if isinstance(record.body, Claimed)]
+    assert first["sink"] == second["sink"]
+    assert ["spark.driver.memory", "7g"] in second["launch"]["conf"]
+    assert len(orders.storage.list(join(driver.checkpoint, "commits"))) == len(plan.chunks)
+
+
+def test_a_backfill_of_a_stream_that_has_another_checkpoint_by_now_is_named_as_missing(orders, elsewhere):
+    driver = Driver(orders)
+    orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--chunk", "150", "--yes", "--no-wait")
+    name = driver.name
+    orders.clock.on_sleep = lambda: None
+
+    orders.declare("orders", checkpoint="data/checkpoints/another")
+    resumed = orders.run("backfill", "orders", "--resume", name, "--reason", "now")
+
+    assert resumed.code == 2
+    assert f"no backfill is called '{name}'" in resumed.err
+
+
 def test_a_live_query_is_not_touched(orders, elsewhere):
     orders.started()
     before = orders.records()

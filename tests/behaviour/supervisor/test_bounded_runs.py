@@ -92,6 +92,57 @@ def test_a_run_whose_driver_dies_goes_on_with_another_one(scheduled):
     assert outcomes(scheduled) == [Outcome.DIED, Outcome.FINISHED]
 
 
+def test_a_run_whose_driver_a_person_restarts_goes_on_with_another_one_and_leaves_nothing_out(scheduled):
+    supervisor = scheduled.supervisor()
+    scheduled.on_start = lambda driver: setattr(driver, "batches_to_read", 6 if driver.epoch == 1 else 3)
+    ask_for_a_run(scheduled)
+    scheduled.run(seconds(20), supervisor)
+    done = commits(scheduled)
+    assert scheduled.alive
+
+    scheduled.person().restart("the new job")
+    decision = scheduled.run(seconds(180), supervisor)
+
+    assert decision.action is Action.IDLE
+    assert claims(scheduled) == [ClaimMode.CATCHUP, ClaimMode.CATCHUP]
+    assert outcomes(scheduled) == [Outcome.STOPPED, Outcome.FINISHED]
+    assert commits(scheduled) > done
+    assert {batch for _, batch in scheduled.writes} == set(range(commits(scheduled)))
+    assert scheduled.state.maintenance is None
+    assert scheduled.state.replacement is None
+
+
+def test_a_restart_during_the_catch_up_of_a_live_stream_is_the_runs_and_the_live_query_comes_back_after_it(world):
+    supervisor = a_live_stream(world)
+    world.on_start = lambda driver: setattr(driver, "batches_to_read", 6 if driver.epoch == 2 else 3)
+    ask_for_a_run(world)
+    world.run(seconds(30), supervisor)
+    assert world.driver.epoch == 2
+
+    world.person().restart("other resources")
+    decision = world.run(seconds(300), supervisor)
+
+    assert decision.action is Action.KEEP
+    assert claims(world) == [ClaimMode.LIVE, ClaimMode.CATCHUP, ClaimMode.CATCHUP, ClaimMode.LIVE]
+    assert outcomes(world) == [Outcome.STOPPED, Outcome.STOPPED, Outcome.FINISHED]
+
+
+def test_a_run_that_finds_nothing_new_ends_well_and_writes_no_batch(scheduled):
+    supervisor = scheduled.supervisor()
+    ask_for_a_run(scheduled)
+    scheduled.run(seconds(120), supervisor)
+    done = list(scheduled.writes)
+    scheduled.on_start = lambda driver: setattr(driver, "batches_to_read", 0)
+
+    ask_for_a_run(scheduled)
+    decision = scheduled.run(seconds(120), supervisor)
+
+    assert decision.action is Action.IDLE
+    assert outcomes(scheduled) == [Outcome.FINISHED, Outcome.FINISHED]
+    assert scheduled.writes == done
+    assert (scheduled.state.failures, scheduled.state.unasked_ends) == ((), ())
+
+
 def test_a_run_that_ended_well_forgives_what_failed_before(scheduled):
     supervisor = scheduled.supervisor()
     ask_for_a_run(scheduled)

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from streamops.control.records import DriverEnded, Outcome
+from streamops.control.records import ClaimMode, DriverEnded, Outcome
 from streamops.launch import DriverState
 from streamops.restart import FailureClass, RestartPolicy
 from streamops.supervisor import Action
 from streamops.supervisor.status import Phase, stream_status
 from support.fencing import a_running_stream, a_submit_without_a_record, last_batch, outcomes
-from support.specs import TIMINGS, seconds
+from support.specs import TIMINGS, a_scheduled_stream, seconds
+from support.world import World
 
 LONG = 5 * TIMINGS.takeover
 PAUSE = RestartPolicy().initial_delay
@@ -41,6 +42,25 @@ def test_exit_code_0_without_an_exit_record_is_a_failure(world):
     assert [(end.outcome, end.failure_class) for end in ends(world)] == [(Outcome.DIED, FailureClass.UNKNOWN)]
     assert len(world.state.failures) == 1
     assert (decision.action, world.driver.epoch) == (Action.KEEP, 2)
+
+
+@pytest.mark.fault("B93")
+def test_a_run_whose_driver_vanished_with_code_0_has_not_finished_and_is_gone_on_with(tmp_path):
+    """apache/airflow#41212: deleted by hand, the manager's object said COMPLETED, and the task was green."""
+    world = World(tmp_path, spec=a_scheduled_stream())
+    supervisor = world.supervisor()
+    world.person().begin_run(ClaimMode.CATCHUP, "much to read", until=world.clock.now() + seconds(3600))
+    world.run(seconds(10), supervisor)
+    with_exit_code(world, 0)
+    world.kill(world.driver)
+
+    supervisor.settle()
+    is_open = world.state.maintenance is not None
+    decision = world.run(seconds(180), supervisor)
+
+    assert is_open, "nothing says that it has read all"
+    assert outcomes(world) == [Outcome.DIED, Outcome.FINISHED]
+    assert decision.action is Action.IDLE
 
 
 @pytest.mark.fault("B72")

@@ -158,6 +158,7 @@ def test_an_observer_that_is_killed_while_it_waits_hands_its_patience_on_or_the_
     assert outcomes(managed) == ([Outcome.DIED] if hands_over else [])
 
 
+@pytest.mark.fault("B92")
 def test_the_time_between_two_observers_does_not_count_as_stillness(managed):
     first = a_running_stream(managed)
     managed.driver.is_paused = True
