@@ -180,7 +180,7 @@ class SimulatedDriver:
         elif standing.stop:
             self.leave(Outcome.STOPPED, standing.stop)
         else:
-            self._watchdog = Watchdog(clock=self._clock, halt=assignment.halt, jvm_pid=0)
+            self._watchdog = Watchdog(clock=self._clock, halt=assignment.halt, kill=lambda: None)
             self._watchdog.acknowledge(started)
             self._assignment = assignment
 

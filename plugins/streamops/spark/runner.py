@@ -7,7 +7,6 @@ found to be ours and the watchdog counts from the start of that first beat.
 import argparse
 import importlib.util
 import logging
-import os
 import sys
 import threading
 import uuid
@@ -35,7 +34,7 @@ from streamops.spark.query_guard import QueryGuard
 from streamops.spark.report import DriverReport
 from streamops.spark.spark_faults import go_round_faults
 from streamops.spark.stop_signal import StopSignal
-from streamops.spark.watchdog import Watchdog, kill_processes
+from streamops.spark.watchdog import DriverProcesses, Watchdog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,7 +79,7 @@ class _Driver:
         self._spark = spark
         self._clock = clock
         self._stop_signal = stop_signal
-        self._jvm_pid = int(spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
+        self._processes = DriverProcesses(int(spark._jvm.java.lang.ProcessHandle.current().pid()))  # type: ignore[union-attr]
         self._identity = DriverIdentity(
             control=arguments.control,
             record=arguments.record,
@@ -105,7 +104,7 @@ class _Driver:
             return self._end(Ending(outcome=Outcome.LEASE_LOST, text=standing.lost))
         if standing.stop:
             return self._end(Ending(outcome=Outcome.STOPPED, text=f"asked before the query started: {standing.stop}"))
-        watchdog = Watchdog(clock=self._clock, halt=assignment.halt, jvm_pid=self._jvm_pid)
+        watchdog = Watchdog(clock=self._clock, halt=assignment.halt, kill=self._processes.kill)
         watchdog.acknowledge(started)
         watchdog.start()
         beats = BeatThread(
@@ -196,7 +195,7 @@ class _Driver:
         self._end(Ending(outcome=Outcome.LEASE_LOST, text=standing.lost))
         log.error("claim lost, halting: %s", standing.lost)
         logging.shutdown()
-        kill_processes((self._jvm_pid, os.getpid()))
+        self._processes.kill()
 
     def _end(self, ending: Ending) -> Ending:
         state = self._report.state()

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.spark.watchdog import Watchdog, kill_processes
+from streamops.spark.watchdog import DriverProcesses, Watchdog
 from support.clock import FakeClock
 from support.specs import seconds
 
@@ -18,9 +18,10 @@ GUARDED = """
 import sys, threading
 from datetime import timedelta
 from streamops.clock import SystemClock
-from streamops.spark.watchdog import Watchdog
+from streamops.spark.watchdog import DriverProcesses, Watchdog
 
-watchdog = Watchdog(clock=SystemClock(), halt=timedelta(seconds=float(sys.argv[2])), jvm_pid=int(sys.argv[1]))
+kill = DriverProcesses(int(sys.argv[1])).kill
+watchdog = Watchdog(clock=SystemClock(), halt=timedelta(seconds=float(sys.argv[2])), kill=kill)
 # Before it: a tenth of a second later nothing may be printed any more.
 print("guarded", flush=True)
 watchdog.start()
@@ -36,7 +37,7 @@ def clock():
 
 @pytest.fixture
 def watchdog(clock):
-    return Watchdog(clock=clock, halt=HALT, jvm_pid=0)
+    return Watchdog(clock=clock, halt=HALT, kill=lambda: None)
 
 
 @pytest.fixture
@@ -161,22 +162,53 @@ def test_a_watchdog_that_stood_down_kills_nobody(sleeper, guarded):
     assert jvm.poll() is None
 
 
-# kill_processes
+def test_a_jvm_that_is_gone_does_not_save_its_python(sleeper, guarded):
+    jvm = sleeper()
+    python = guarded(jvm, halt=0.9)
+    jvm.kill()
+    jvm.wait()
+
+    assert python.wait(30) == -signal.SIGKILL
 
 
-def test_every_process_is_killed(sleeper):
-    first, second = sleeper(), sleeper()
+# That it kills nobody else
 
-    kill_processes((first.pid, second.pid))
+REUSED = """
+import os, subprocess, sys
+from pathlib import Path
+from streamops.spark.watchdog import DriverProcesses
 
-    assert [first.wait(30), second.wait(30)] == [-signal.SIGKILL, -signal.SIGKILL]
+jvm = subprocess.Popen(["sleep", "60"])
+processes = DriverProcesses(jvm.pid)
+jvm.kill()
+jvm.wait()
+Path("/proc/sys/kernel/ns_last_pid").write_text(str(jvm.pid - 1))
+stranger = subprocess.Popen(["sleep", "60"])
+print("reused" if stranger.pid == jvm.pid else f"{jvm.pid} was not given out again", flush=True)
+processes.kill_jvm()
+stranger.terminate()
+print(stranger.wait())
+"""
+"""In a pid namespace of its own nobody else takes numbers, and the kernel can be told which one comes next."""
 
 
-def test_a_process_that_is_gone_does_not_save_the_next(sleeper):
-    gone, other = sleeper(), sleeper()
-    gone.kill()
-    gone.wait()
+def test_a_process_that_was_given_the_number_of_an_ended_jvm_is_left_alone():
+    command = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, "-c", REUSED]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    if os.geteuid() != 0:
+        pytest.skip("only root may make a pid namespace and say which number comes next")
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if "unshare failed" in done.stderr or "ns_last_pid" in done.stderr:
+        pytest.skip(f"the kernel refuses: {done.stderr.strip().splitlines()[-1]}")
 
-    kill_processes((gone.pid, other.pid))
+    assert done.stdout.splitlines() == ["reused", str(-signal.SIGTERM)], done.stderr
 
-    assert other.wait(30) == -signal.SIGKILL
+
+def test_where_the_system_has_no_pidfd_the_number_has_to_do_and_the_log_says_so(sleeper, monkeypatch, caplog):
+    monkeypatch.delattr(os, "pidfd_open")
+    jvm = sleeper()
+
+    DriverProcesses(jvm.pid).kill_jvm()
+
+    assert jvm.wait(30) == -signal.SIGKILL
+    assert "no pidfd of the JVM" in caplog.text
