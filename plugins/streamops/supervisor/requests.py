@@ -1,7 +1,7 @@
 """What people ask for: stop, start, release, adopt. Each is one record with a reason, and the supervisor does the rest."""
 
-import getpass
 import os
+import pwd
 import socket
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -60,8 +60,16 @@ def this_author(actor: str) -> Author:
 
 
 def this_person() -> Author:
-    """The author of what the person at this terminal asks for."""
-    return this_author(f"person:{getpass.getuser()}")
+    """The author of what the person at this terminal asks for: the user of this process, whatever its environment says."""
+    return this_author(f"person:{user_name(os.getuid())}")
+
+
+def user_name(uid: int) -> str:
+    """What this host calls a user; the number where it has no name."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
 
 
 def _newest_epoch(state: LogState) -> int:

@@ -1,5 +1,6 @@
 import io
 import os
+import pwd
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from streamops.control.records import DriverEnded, Outcome
 from streamops.control.state import Desire
 from streamops.launch.outsiders import Outsider
 from streamops.spec import Timings
+from streamops.supervisor.requests import user_name
 from support.checkpoints import write_checkpoint
 from support.terminal import Terminal
 
@@ -41,6 +43,19 @@ def test_stop_tells_its_plan_and_records_the_request(terminal: Terminal) -> None
     record = terminal.records()[-1]
     assert (record.body.kind, record.reason) == ("stop_requested", "upgrade")
     assert record.by.actor.startswith("person:")
+
+
+def test_whoever_asks_is_named_by_their_user_and_not_by_their_environment(terminal: Terminal, monkeypatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, "ceo")
+
+    terminal.run("stop", "orders", "--reason", "night", "--yes")
+
+    assert terminal.records()[-1].by.actor == f"person:{pwd.getpwuid(os.getuid()).pw_name}"
+
+
+def test_a_user_without_a_name_on_this_host_is_named_by_number() -> None:
+    assert user_name(2_000_000_001) == "2000000001"
 
 
 def test_a_dry_run_shows_the_plan_as_data_and_records_nothing(terminal: Terminal) -> None:
