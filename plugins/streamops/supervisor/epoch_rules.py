@@ -127,7 +127,7 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
             return record_end(facts, f"not submitted, {advice.reason}")
         return Decision(action=Action.SUBMIT, reason="claimed, and every older driver is proven gone", epoch=number)
     by = facts.epoch.claimed.by
-    if facts.watched < spec.timings.claim:
+    if facts.watched < timings_of(facts.epoch, spec.timings).claim:
         return Decision(
             action=Action.WAIT,
             reason=f"epoch {number} is claimed by {by.actor} on {by.host}, not yet submitted",

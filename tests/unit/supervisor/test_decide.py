@@ -937,6 +937,18 @@ def test_a_driver_is_judged_by_the_timings_that_it_was_given():
     assert (hung.action, hung.needs_attention) == (Action.KEEP, False)
 
 
+def test_whoever_claimed_has_as_long_for_the_submit_as_the_claim_says():
+    """A supervisor with a shorter time would claim over the head of one that is about to submit."""
+    slow = a_stream(timings=Timings(claim=timedelta(minutes=2)))
+    state = a_state(replace(a_claim(1), spec=spec_text(slow)))
+
+    at_first, later = (
+        decide(observed(state, seen(state, watched=watched)), ORDERS, mine=NOBODY) for watched in (119, 120)
+    )
+
+    assert (at_first.action, later.action) == (Action.WAIT, Action.CLAIM)
+
+
 @pytest.mark.parametrize(
     ("asked_ago", "watched", "action"),
     [
