@@ -71,6 +71,7 @@ class SimulatedDriver:
             token=arguments["--token"],
             instance=uuid5(_NAMESPACE, str(next(_numbers))).hex[:16],
             application_id="local-1",
+            host=process.handle.host,
         )
         self._lease = Lease(self._storage, self._identity, self._report, clock=clock)
         self._assignment: Assignment | None = None

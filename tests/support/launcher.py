@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from itertools import count
 
+from streamops.control.drivers import Heartbeat
 from streamops.control.records import DriverHandle
 from streamops.errors import LaunchError
 from streamops.launch import DriverState, DriverStatus, FoundDriver, SubmitRequest
@@ -45,6 +46,8 @@ class FakeLauncher:
         """Whether a kill ends the driver at once."""
         self.stop_works = False
         """Whether a stop (SIGTERM) ends the driver at once."""
+        self.blind = ""
+        """Why a driver that beats would not be found; empty where it would."""
         self._numbers = count(1)
 
     def submit(self, request: SubmitRequest) -> DriverHandle:
@@ -56,11 +59,15 @@ class FakeLauncher:
 
     def find(self, token: str) -> tuple[DriverHandle, ...]:
         self._raise_if_asked()
-        return tuple(driver.handle for driver in self.drivers if driver.token == token and driver.is_alive)
+        found = (driver.handle for driver in self.drivers if driver.token == token and driver.is_alive)
+        return () if self.blind else tuple(found)
 
     def living(self) -> tuple[FoundDriver, ...]:
         self._raise_if_asked()
         return tuple(driver.found for driver in self.drivers if driver.is_alive and driver.request)
+
+    def why_unseen(self, beat: Heartbeat) -> str:
+        return self.blind
 
     def poll(self, handle: DriverHandle) -> DriverStatus:
         self._raise_if_asked()

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
+from streamops.control.drivers import Heartbeat
 from streamops.control.layout import control_folder
 from streamops.control.log import LogReader
 from streamops.control.records import Author, DriverHandle, Record
@@ -46,6 +47,8 @@ class World:
         self.processes = FakeLauncher()
         self.words: dict[str, DriverState] = {}
         """What the place says of a process, where that is not what is so."""
+        self.misreported: set[str] = set()
+        """Processes of which it ever did: a lie that goes with a still beat is believed."""
         self.are_source_and_sink_down = False
         self.drivers: list[SimulatedDriver] = []
         self.on_start: Callable[[SimulatedDriver], None] = lambda driver: None
@@ -139,6 +142,7 @@ class World:
     def misreport(self, driver: SimulatedDriver, state: DriverState) -> None:
         """The place says something of the driver that is not so."""
         self.words[driver.process.handle.process] = state
+        self.misreported.add(driver.process.handle.process)
 
     def drive(self) -> None:
         """Every driver beats and gets on with its query."""
@@ -219,6 +223,10 @@ class HostLauncher:
     def living(self) -> tuple[FoundDriver, ...]:
         self._ask("before living")
         return tuple(driver for driver in self._world.processes.living() if self._sees(driver.handle))
+
+    def why_unseen(self, beat: Heartbeat) -> str:
+        is_seen = self._world.is_managed or beat.host == self._host
+        return "" if is_seen else f"it was started on {beat.host}, this is {self._host}"
 
     def poll(self, handle: DriverHandle) -> DriverStatus:
         self._ask("before poll")

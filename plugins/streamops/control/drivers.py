@@ -84,6 +84,11 @@ class Heartbeat:
     """Executors that the driver has, counted every few seconds; -1 where it does not know."""
     queries: tuple[QueryBeat, ...] = ()
     """The stream's own query first, then its companions; empty before they start, and from drivers of older versions."""
+    boot_id: str = ""
+    """With `pid_namespace` and `uid` it tells from where the driver can be seen, as in a DriverHandle; empty from drivers of
+    older versions, and where `/proc` does not tell."""
+    pid_namespace: str = ""
+    uid: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

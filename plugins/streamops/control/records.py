@@ -51,7 +51,8 @@ class DriverHandle:
     """How to find a submitted driver again.
 
     For a local process: host, boot id and pid namespace say where the pid has a meaning; `process` is
-    "<pid>:<start ticks>" of the group's leader, so that a reused number is never taken for it.
+    "<pid>:<start ticks>" of the group's leader, so that a reused number is never taken for it. `uid` is whose it is: on
+    some hosts a process is hidden from other users. -1 where it isn't known, as in older records.
     """
 
     launcher: str
@@ -60,6 +61,7 @@ class DriverHandle:
     pid_namespace: str = ""
     process: str = ""
     log: str = ""
+    uid: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,11 +34,11 @@ from streamops.dead_letters.replay import (
 from streamops.dead_letters.send_letters import RawLetters, chunks, send_chunk
 from streamops.dead_letters.shelf import ReplayShelf
 from streamops.dead_letters.standing import Worker, check_topics, is_of, ranges_since, sent_among, worker_of
-from streamops.errors import ReplayError, StreamOpsError
+from streamops.errors import LaunchError, ReplayError, StreamOpsError
 from streamops.kafka import BrokerFacts
 from streamops.kafka.broker import Broker
 from streamops.kafka.sending import Sender
-from streamops.launch.processes import live_process, read_stat, this_host
+from streamops.launch.processes import live_process, read_stat, this_host, why_hidden
 
 SETTLING = timedelta(seconds=5)
 """How long a record of a process that is gone may take to its topic."""
@@ -166,7 +166,7 @@ class ReplayDesk:
         ReplayError while another process sends, or may send; `takes_over` is the word of a person that it does not.
         """
         here, last, number = this_host(), replay.attempt, replay.plan.number
-        is_alive = bool(last and is_of(last, here) and live_process(last.by.pid, start_ticks=last.start_ticks))
+        is_alive = _is_alive(last) if last and is_of(last, here) else False
         worker = worker_of(replay, here=here, is_alive=is_alive)
         if worker is not Worker.NOBODY and last:
             who = f"{last.by.actor}, process {last.by.pid} on {last.by.host}, since {last.at:%Y-%m-%d %H:%M:%S} UTC"
@@ -184,6 +184,7 @@ class ReplayDesk:
             boot_id=here.boot_id,
             pid_namespace=here.pid_namespace,
             start_ticks=own.start_ticks if own else 0,
+            uid=here.uid,
         )
         return self._shelf.take_up(replay, attempt)
 
@@ -221,3 +222,13 @@ class ReplayDesk:
             is_done=len(sent) == len(plan.positions),
             trouble="; ".join(troubles[:_TROUBLES]),
         )
+
+
+def _is_alive(attempt: Attempt) -> bool | None:
+    """Whether the process of an attempt of this host lives; None where `/proc` may hide it."""
+    try:
+        if live_process(attempt.by.pid, start_ticks=attempt.start_ticks):
+            return True
+        return None if why_hidden(attempt.uid) else False
+    except LaunchError:
+        return None

@@ -109,6 +109,8 @@ class Attempt:
     pid_namespace: str
     start_ticks: int
     """With those before and the pid it names one process (see `launch.processes`)."""
+    uid: int = -1
+    """Whose process; -1 where it isn't known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

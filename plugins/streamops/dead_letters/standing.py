@@ -17,15 +17,18 @@ class Worker(StrEnum):
     NOBODY = "nobody"
     ALIVE = "alive"
     UNKNOWN = "unknown"
-    """Its last process was of another host or container, and left no word of its end."""
+    """Its last process was of another host or container, or is hidden from this user, and left no word of its end."""
 
 
-def worker_of(replay: Replay, *, here: HostIdentity, is_alive: bool) -> Worker:
-    """Who sends; `is_alive` tells whether this host has the process of the last attempt, and means nothing for another."""
+def worker_of(replay: Replay, *, here: HostIdentity, is_alive: bool | None) -> Worker:
+    """Who sends; `is_alive` tells whether this host has the process of the last attempt, and means nothing for another.
+
+    None where that process may be hidden.
+    """
     attempt = replay.attempt
     if attempt is None or replay.end or replay.done:
         return Worker.NOBODY
-    if not is_of(attempt, here):
+    if is_alive is None or not is_of(attempt, here):
         return Worker.UNKNOWN
     return Worker.ALIVE if is_alive else Worker.NOBODY
 

@@ -2,8 +2,8 @@
 
 The driver leads its own session and process group, reads nothing and writes to files, so it outlives the process that
 started it; it does not outlive its container or its systemd unit. Its death is proven when the group is empty, seen
-from the same host, boot and pid namespace. PySpark's worker daemon leaves the group, but it ends with its driver and
-writes nothing on its own.
+from the same host, boot and pid namespace, by a user from whom it is not hidden. PySpark's worker daemon leaves the group,
+but it ends with its driver and writes nothing on its own.
 """
 
 import os
@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from streamops.control.drivers import Heartbeat
 from streamops.control.records import DriverHandle
 from streamops.errors import LaunchError
 from streamops.launch.command import spark_submit_command
@@ -23,11 +24,14 @@ from streamops.launch.processes import (
     HostIdentity,
     live_group,
     live_process,
+    owner,
     processes_with_argument,
     read_stat,
     reap,
     send_signal,
     this_host,
+    why_group_is_hidden,
+    why_hidden,
 )
 
 KIND = "local"
@@ -61,15 +65,12 @@ class LocalLauncher:
         stat = read_stat(process.pid)
         if stat is None:
             raise LaunchError(f"{request.spark_submit} for {request.name} ended at once: see {request.log}")
-        return _handle(host, pid=process.pid, start_ticks=stat.start_ticks, log=request.log)
+        return _handle(host, pid=process.pid, start_ticks=stat.start_ticks, log=request.log, uid=host.uid)
 
     def find(self, token: str) -> tuple[DriverHandle, ...]:
         host = this_host()
-        groups = sorted({stat.group for stat, _ in processes_with_argument(token)})
-        # Of a group whose leader is gone only the number is left; no process started at tick 0, so it is never signalled
-        # as a leader.
-        leaders = [(group, stat.start_ticks if (stat := read_stat(group)) else 0) for group in groups]
-        return tuple(_handle(host, pid=group, start_ticks=ticks, log="") for group, ticks in leaders)
+        groups = {stat.group: owner(stat.pid) for stat, _ in processes_with_argument(token)}
+        return tuple(_found(host, group, uid=uid) for group, uid in sorted(groups.items()))
 
     def living(self) -> tuple[FoundDriver, ...]:
         host = this_host()
@@ -78,16 +79,22 @@ class LocalLauncher:
             named = _driver_arguments(arguments)
             if not named or stat.group in found or not _is_in_namespace(stat.pid, host.pid_namespace):
                 continue
-            leader = read_stat(stat.group)
-            ticks = leader.start_ticks if leader else 0
-            handle = _handle(host, pid=stat.group, start_ticks=ticks, log=named["--log"])
             found[stat.group] = FoundDriver(
-                handle=handle, control=named["--control"], epoch=int(named["--epoch"]), token=named["--token"]
+                handle=_found(host, stat.group, uid=owner(stat.pid), log=named["--log"]),
+                control=named["--control"],
+                epoch=int(named["--epoch"]),
+                token=named["--token"],
             )
         return tuple(sorted(found.values(), key=lambda driver: (driver.control, driver.epoch)))
 
+    def why_unseen(self, beat: Heartbeat) -> str:
+        return _why_elsewhere(beat, this_host()) or why_hidden(beat.uid)
+
     def poll(self, handle: DriverHandle) -> DriverStatus:
-        elsewhere = _why_not_visible(handle)
+        try:
+            elsewhere = _why_elsewhere(handle, this_host())
+        except LaunchError as error:
+            elsewhere = str(error)
         if elsewhere:
             return DriverStatus(state=DriverState.UNKNOWN, evidence=elsewhere)
         pid, start_ticks = _process(handle)
@@ -95,12 +102,12 @@ class LocalLauncher:
         if exit_code is not None:
             self._exit_codes[handle.process] = exit_code
         try:
-            status = self._poll_here(pid, start_ticks)
+            status = self._poll_here(pid, start_ticks, uid=handle.uid)
         except LaunchError as error:
             return DriverStatus(state=DriverState.UNKNOWN, evidence=str(error))
         return replace(status, exit_code=self._exit_codes.get(handle.process))
 
-    def _poll_here(self, pid: int, start_ticks: int) -> DriverStatus:
+    def _poll_here(self, pid: int, start_ticks: int, *, uid: int) -> DriverStatus:
         if live_process(pid, start_ticks=start_ticks):
             return DriverStatus(state=DriverState.RUNNING, evidence=f"process {pid} runs")
         members = _members(pid, start_ticks)
@@ -109,6 +116,8 @@ class LocalLauncher:
             return DriverStatus(
                 state=DriverState.BROKEN, evidence=f"process {pid} is gone, of its group there are still {rest}"
             )
+        if unseen := why_group_is_hidden(pid, start_ticks=start_ticks, uid=uid):
+            return DriverStatus(state=DriverState.UNKNOWN, evidence=unseen)
         return DriverStatus(state=DriverState.ENDED, evidence=f"process group {pid} is empty")
 
     def stop(self, handle: DriverHandle) -> None:
@@ -118,11 +127,15 @@ class LocalLauncher:
         self._signal(handle, signal.SIGKILL)
 
     def _signal(self, handle: DriverHandle, signal_number: signal.Signals) -> None:
-        elsewhere = _why_not_visible(handle)
-        if elsewhere:
-            raise LaunchError(f"the driver {handle.process} can't be signalled from here: {elsewhere}")
-        for pid, start_ticks in _members(*_process(handle)):
-            send_signal(pid, start_ticks=start_ticks, signal_number=signal_number)
+        in_vain = f"the driver {handle.process} can't be signalled from here"
+        if elsewhere := _why_elsewhere(handle, this_host()):
+            raise LaunchError(f"{in_vain}: {elsewhere}")
+        leader, start_ticks = _process(handle)
+        members = _members(leader, start_ticks)
+        if not members and (hidden := why_group_is_hidden(leader, start_ticks=start_ticks, uid=handle.uid)):
+            raise LaunchError(f"{in_vain}: {hidden}")
+        for pid, ticks in members:
+            send_signal(pid, start_ticks=ticks, signal_number=signal_number)
 
 
 _DRIVER_ARGUMENTS = ("--control", "--epoch", "--token", "--log")
@@ -167,15 +180,14 @@ def _members(leader: int, start_ticks: int) -> list[tuple[int, int]]:
     return [(member.pid, member.start_ticks) for member in members if member.start_ticks >= start_ticks]
 
 
-def _why_not_visible(handle: DriverHandle) -> str:
-    """Why pids of the handle mean nothing here; empty when they do."""
-    here = this_host()
-    if handle.host != here.host:
-        return f"it was started on host {handle.host}, this is {here.host}"
-    if handle.boot_id != here.boot_id:
+def _why_elsewhere(driver: DriverHandle | Heartbeat, here: HostIdentity) -> str:
+    """Why pids of the driver mean nothing here; empty when they do, or when an older version's beat does not tell."""
+    if driver.host != here.host:
+        return f"it was started on host {driver.host}, this is {here.host}"
+    if driver.boot_id not in ("", here.boot_id):
         return f"host {here.host} was booted again since, or its name is used twice"
-    if handle.pid_namespace != here.pid_namespace:
-        return f"it runs in another pid namespace ({handle.pid_namespace}, here {here.pid_namespace})"
+    if driver.pid_namespace not in ("", here.pid_namespace):
+        return f"it runs in another pid namespace ({driver.pid_namespace}, here {here.pid_namespace})"
     return ""
 
 
@@ -187,7 +199,14 @@ def _process(handle: DriverHandle) -> tuple[int, int]:
     return pid, start_ticks
 
 
-def _handle(host: HostIdentity, *, pid: int, start_ticks: int, log: str) -> DriverHandle:
+def _found(host: HostIdentity, group: int, *, uid: int, log: str = "") -> DriverHandle:
+    """Of a group whose leader is gone only the number is left; no process started at tick 0, so that none is ever
+    signalled as its leader."""
+    leader = read_stat(group)
+    return _handle(host, pid=group, start_ticks=leader.start_ticks if leader else 0, log=log, uid=uid)
+
+
+def _handle(host: HostIdentity, *, pid: int, start_ticks: int, log: str, uid: int) -> DriverHandle:
     return DriverHandle(
         launcher=KIND,
         host=host.host,
@@ -195,4 +214,5 @@ def _handle(host: HostIdentity, *, pid: int, start_ticks: int, log: str) -> Driv
         pid_namespace=host.pid_namespace,
         process=f"{pid}:{start_ticks}",
         log=log,
+        uid=uid,
     )

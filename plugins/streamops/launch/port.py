@@ -1,9 +1,11 @@
 """What the supervisor asks of a place where drivers run."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from streamops.control.drivers import DriverTraces, Heartbeat
 from streamops.control.records import DriverHandle
 
 
@@ -80,6 +82,13 @@ class Launcher(Protocol):
         """Every living driver of streamops that this place can see, whoever started it."""
         ...
 
+    def why_unseen(self, beat: Heartbeat) -> str:
+        """Why a living driver that beats like this may not show up in `find` and `living`; empty where it would.
+
+        Where it may not, that neither shows it says nothing.
+        """
+        ...
+
     def poll(self, handle: DriverHandle) -> DriverStatus:
         """Whether the driver lives. Never raises for a driver that is gone."""
         ...
@@ -91,3 +100,16 @@ class Launcher(Protocol):
     def kill(self, handle: DriverHandle) -> None:
         """End every process of the driver without asking (SIGKILL); poll says when it is done."""
         ...
+
+
+def why_unseen(launcher: Launcher, traces: Iterable[DriverTraces]) -> str:
+    """Why a living driver that left one of these may not be found from here; empty where it would be.
+
+    A folder without a beat is of one that has not read the log since, and halts when it does.
+    """
+    for trace in traces:
+        if not trace.is_readable:
+            return f"what instance {trace.instance} wrote can't be read, so where it runs isn't known"
+        if trace.heartbeat and (reason := launcher.why_unseen(trace.heartbeat)):
+            return reason
+    return ""

@@ -8,7 +8,9 @@ import logging
 import os
 import socket
 import threading
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from streamops.clock import Clock
 from streamops.control import codec
@@ -34,6 +36,18 @@ class DriverIdentity:
     instance: str
     """Random for each process: a manager that restarts a driver behind our back makes a second instance."""
     application_id: str
+    host: str = field(default_factory=socket.gethostname)
+    boot_id: str = field(default_factory=lambda: _told(Path("/proc/sys/kernel/random/boot_id").read_text))
+    pid_namespace: str = field(default_factory=lambda: _told(lambda: os.readlink("/proc/self/ns/pid")))
+    uid: int = field(default_factory=os.geteuid)
+
+
+def _told(ask: Callable[[], str]) -> str:
+    """What `/proc` says; empty where it does not: a driver runs without it."""
+    try:
+        return ask().strip()
+    except OSError:
+        return ""
 
 
 class Lease:
@@ -75,7 +89,7 @@ class Lease:
                 sequence=self._sequence,
                 phase=state.phase,
                 at=self._clock.now().isoformat(),
-                host=socket.gethostname(),
+                host=self._identity.host,
                 pid=os.getpid(),
                 query_id=state.query_id,
                 batch=state.batch,
@@ -84,6 +98,9 @@ class Lease:
                 report_age_seconds=state.report_age_seconds,
                 executors=state.executors,
                 queries=state.queries,
+                boot_id=self._identity.boot_id,
+                pid_namespace=self._identity.pid_namespace,
+                uid=self._identity.uid,
             )
             self._storage.write(join(self._folder, HEARTBEAT), codec.encode(heartbeat))
             standing = self.watch.look()

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from streamops.control.drivers import Heartbeat
 from streamops.control.records import DriverHandle
 from streamops.errors import LaunchError
 from streamops.launch import DriverState, SubmitRequest
 from streamops.launch.command import spark_submit_command
 from streamops.launch.local import LocalLauncher
-from streamops.launch.processes import live_group, read_stat
+from streamops.launch.processes import live_group, read_stat, this_host
+from support.observations import a_beat
 from support.waiting import eventually
 
 LOYAL = "trap 'echo asked to stop; exit 0' TERM\necho started\nwhile :; do sleep 0.05 & wait $!; done\n"
@@ -294,6 +296,25 @@ def test_a_reused_pid_is_never_signalled(place, stranger, verb):
     assert read_stat(stranger.pid).is_alive
 
 
+def a_beat_here(**changes) -> Heartbeat:
+    here = this_host()
+    place = {"host": here.host, "boot_id": here.boot_id, "pid_namespace": here.pid_namespace, "uid": here.uid}
+    return replace(a_beat().heartbeat, **place | changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, id="of this user"),
+        pytest.param(
+            {"boot_id": "", "pid_namespace": "", "uid": -1}, id="of an older version, which says no more than the host"
+        ),
+    ],
+)
+def test_a_driver_that_beats_here_would_be_found(place, changes):
+    assert place.launcher.why_unseen(a_beat_here(**changes)) == ""
+
+
 @pytest.mark.parametrize(
     ("change", "evidence"),
     [
@@ -310,6 +331,9 @@ class TestElsewhere:
 
         assert status.state is DriverState.UNKNOWN
         assert evidence in status.evidence
+
+    def test_that_it_is_not_found_says_nothing(self, place, change, evidence):
+        assert evidence in place.launcher.why_unseen(a_beat_here(**change))
 
     @pytest.mark.parametrize("verb", ["stop", "kill"])
     def test_it_is_not_signalled(self, place, change, evidence, verb):

@@ -95,6 +95,27 @@ def test_a_claim_from_before_topics_were_remembered_knows_none():
     assert decode_record(changed(record, body=body), address=ADDRESS).body.topics == ()
 
 
+def test_handles_and_beats_from_before_users_were_told_apart_know_none():
+    submit = a_record(a_submit(1), 17)
+    handle = {key: value for key, value in fields_of(submit)["body"]["handle"].items() if key != "uid"}
+    beat = {
+        "epoch": 1,
+        "instance": "a",
+        "token": "t",
+        "sequence": 1,
+        "phase": "running",
+        "at": "",
+        "host": "h",
+        "pid": 1,
+    }
+
+    decoded = decode_record(changed(submit, body={"epoch": 1, "handle": handle}), address=ADDRESS)
+    heartbeat = decode(Heartbeat, written(beat), address=ADDRESS)
+
+    assert decoded.body.handle.uid == -1
+    assert (heartbeat.uid, heartbeat.boot_id, heartbeat.pid_namespace) == (-1, "", "")
+
+
 PARKED = a_record(Parked(), 17)
 CLAIM = a_record(a_claim(1), 17)
 SUBMIT = a_record(a_submit(1), 17)

@@ -1,6 +1,8 @@
 """The driver's hold on its claim, over files in memory."""
 
 import json
+import os
+import socket
 
 import pytest
 
@@ -17,6 +19,7 @@ from streamops.control.layout import (
 )
 from streamops.control.records import MaintenanceBegun, Outcome, StartRequested, StopRequested
 from streamops.errors import ObjectNotFoundError, StorageError
+from streamops.launch.processes import this_host
 from streamops.spark.failure import exit_record
 from streamops.spark.lease import DriverIdentity, Lease
 from streamops.spark.query_watch import QuerySight
@@ -114,8 +117,9 @@ def test_a_beat_says_who_where_and_what(files, clock, report, lease):
     assert (beat.epoch, beat.instance, beat.token) == (1, INSTANCE, token_of(1))
     assert (beat.phase, beat.query_id, beat.batch) == (DriverPhase.RUNNING, "q-1", 4)
     assert (beat.at, beat.application_id) == (START.isoformat(), "local-1")
-    assert beat.host
-    assert beat.pid > 0
+    assert (beat.host, beat.pid, beat.uid) == (socket.gethostname(), os.getpid(), os.geteuid())
+    here = this_host()
+    assert (beat.boot_id, beat.pid_namespace) == (here.boot_id, here.pid_namespace), "as the launcher compares them"
 
 
 def test_a_beat_says_how_the_queries_get_on(files, clock):
