@@ -1,7 +1,7 @@
 """What must be true of a control log and of the drivers beside it, whatever happened. Each says why on failing."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 
 from streamops.control.fold import FAILURES, fold
@@ -181,11 +181,18 @@ def assert_runs_end_for_a_reason(records: Sequence[Record]) -> None:
         state = fold((record,), state)
 
 
-def assert_an_end_on_record_is_one(state: LogState, drivers: Iterable[SimulatedDriver]) -> None:
-    """No driver may write whose end the log holds."""
-    open_epochs = {epoch.number for epoch in state.open_epochs}
-    writers = [driver.epoch for driver in drivers if driver.may_write]
-    assert set(writers) <= open_epochs, f"epochs {writers} may write, open are {open_epochs}"
+def assert_ends_are_proven(
+    state: LogState, drivers: Iterable[SimulatedDriver], *, misreported: Collection[str]
+) -> None:
+    """No driver may write whose end the log holds, and none that has found its claim even lives: neither a still beat nor a
+    process list that could not have shown it ends it by itself. A manager that calls it gone while it does not beat is two
+    signs, wrong ones though they may be."""
+    ended = [driver for driver in drivers if driver.epoch not in {epoch.number for epoch in state.open_epochs}]
+    writers = [driver.epoch for driver in ended if driver.may_write]
+    assert not writers, f"epochs {writers} may write, and their end is on record"
+    living = [driver for driver in ended if driver.is_alive and driver.has_begun]
+    seen = [driver.epoch for driver in living if driver.process.handle.process not in misreported]
+    assert not seen, f"epochs {seen} live, and their end is on record"
 
 
 def assert_policy_allows_a_start(records: Sequence[Record], policy: RestartPolicy, *, now: timedelta) -> None:

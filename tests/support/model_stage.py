@@ -31,12 +31,15 @@ class Fleet:
     name: str
     supervisors: tuple[str, ...]
     is_managed: bool = False
+    lost: str = ""
+    """A host that burns down in the end, with the drivers on it and those who could have seen them."""
 
 
 SAME_HOST = Fleet(name="same-host", supervisors=("host-1", "host-1"))
 TWO_HOSTS = Fleet(name="two-hosts", supervisors=("host-1", "host-2", "host-1"))
 MANAGER = Fleet(name="manager", supervisors=("host-1", "host-2"), is_managed=True)
-FLEETS = (SAME_HOST, TWO_HOSTS, MANAGER)
+LOST_HOST = Fleet(name="lost-host", supervisors=("host-1", "host-2"), lost="host-1")
+FLEETS = (SAME_HOST, TWO_HOSTS, MANAGER, LOST_HOST)
 
 POLICY = RestartPolicy(budget_per_hour=4, thrash_limit=2, max_delay=seconds(60), jitter=0)
 """So tight that a short schedule comes to its bounds."""
@@ -80,8 +83,22 @@ class Stage:
         self._files = self.world.storage
         self.supervisors = [self._new_supervisor(host) for host in fleet.supervisors]
         self.decisions: dict[int, Decision | None] = {}
+        self.lost: set[int] = set()
+        """Supervisors whose host is gone."""
 
     # Supervisors
+
+    @property
+    def attending(self) -> list[int]:
+        """Supervisors whose host is there."""
+        return [who for who in range(len(self.supervisors)) if who not in self.lost]
+
+    def lose(self, host: str) -> None:
+        """A host is gone, with all that ran on it."""
+        for driver in self.world.alive:
+            if driver.process.handle.host == host:
+                self.world.kill(driver)
+        self.lost |= {who for who, place in enumerate(self.fleet.supervisors) if place == host}
 
     def settle(self, who: int, until: Callable[[str], bool] | None = None) -> None:
         """One of the supervisors does what it can; held where it is due. One that is held stays so."""
@@ -146,15 +163,16 @@ class Stage:
             return
         self._begin("person 0", request, until or (lambda moment: False))
 
-    def pass_time(self, duration: timedelta, *, supervised: bool) -> None:
-        """Who is not held does what they always do."""
+    def pass_time(self, duration: timedelta, *, supervised: bool, only: int | None = None) -> None:
+        """Who is not held does what they always do; of the supervisors all, or only one."""
+        watching = [who for who in self.attending if supervised and only in (None, who)]
         end = self.world.clock.monotonic() + duration
         while self.world.clock.monotonic() < end:
             self.world.freeze(seconds(5))
             for driver in self.world.alive:
                 self.drive(driver, "beat")
                 self.drive(driver, "work")
-            for who in range(len(self.supervisors) if supervised else 0):
+            for who in watching:
                 self.settle(who)
 
     def land(self) -> None:

@@ -55,6 +55,7 @@ def seen(
     still: float = 0,
     watched: float = 0,
     status_for: float = 0,
+    unseen: str = "",
 ) -> EpochFacts:
     """What was seen of one open epoch."""
     return EpochFacts(
@@ -65,6 +66,7 @@ def seen(
         stood_still=timedelta(seconds=still),
         watched=timedelta(seconds=watched),
         status_for=timedelta(seconds=status_for),
+        unseen=unseen,
     )
 
 

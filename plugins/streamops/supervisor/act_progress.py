@@ -79,6 +79,8 @@ def follow_stop(look: Look) -> ActProgress:
 def why_it_lives(look: Look) -> str:
     """Why a driver may still live; empty when none does."""
     for facts in look.observation.epochs:
+        if facts.unseen:
+            return f"epoch {facts.epoch.number} can't be seen from here: {facts.unseen}"
         if facts.status is None:
             # A driver that was submitted without a record sees the request at its first beat, before its first batch.
             if facts.found or look.decision.action is not Action.STOPPED:

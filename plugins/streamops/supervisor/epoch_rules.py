@@ -39,13 +39,16 @@ def decide_older_epoch(facts: EpochFacts, observation: Observation, spec: Stream
         # Its claim was read after the newer one was appended: should its driver appear after all, it writes its first
         # beat, reads the log, sees the newer claim and halts.
         return record_end(facts, "no driver and no beat of it was ever seen", superseded=True)
-    if facts.stood_still >= timings.takeover:
-        return record_end(facts, "its beat stands still and no process carries its token", superseded=True)
-    return Decision(
-        action=Action.WAIT,
-        reason=f"epoch {number} has been superseded and left a beat: waiting until it must have halted",
-        epoch=number,
-    )
+    if facts.stood_still < timings.takeover:
+        return Decision(
+            action=Action.WAIT,
+            reason=f"epoch {number} has been superseded and left a beat: waiting until it must have halted",
+            epoch=number,
+        )
+    if facts.unseen:
+        # A beat that stands still is one sign; that nothing was found is none where nothing would be.
+        return _wait_for_unseen(facts, spec, facts.unseen)
+    return record_end(facts, "its beat stands still and no process carries its token", superseded=True)
 
 
 def decide_newest_epoch(
@@ -110,6 +113,8 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
         if facts.watched > timings_of(facts.epoch, spec.timings).stop or observation.state.is_stop_forced:
             return _kill(facts, observation, f"a driver of epoch {number}, submitted without a record, did not stop")
         return Decision(action=Action.WAIT, reason=f"{held_back.reason}; a driver still lives", epoch=number)
+    if held_back and facts.unseen:
+        return _held_back_unseen(held_back, facts, spec)
     if held_back:
         return held_back
     if facts.epoch.claim.token in mine:
@@ -138,6 +143,14 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
         # leaves is judged before the next submit.
         return _supersede(facts, observation, spec, why="submitted without a record")
     return _left_behind(facts, observation, spec)
+
+
+def _held_back_unseen(held_back: Decision, facts: EpochFacts, spec: StreamSpec) -> Decision:
+    """The stream is to stand still, and whether a driver that was submitted without a record obeys can't be seen."""
+    waiting = _wait_for_unseen(facts, spec, facts.unseen)
+    if not waiting.needs_attention:
+        return replace(waiting, action=Action.WAIT, reason=f"{held_back.reason}; {waiting.reason}")
+    return replace(held_back, reason=f"{held_back.reason}; {waiting.reason}", needs_attention=True)
 
 
 def _left_behind(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision:
@@ -200,8 +213,8 @@ def _wait_for_unseen(facts: EpochFacts, spec: StreamSpec, evidence: str) -> Deci
         return Decision(action=Action.KEEP, reason=f"epoch {number} can't be seen from here: {evidence}", epoch=number)
     return Decision(
         action=Action.WAIT,
-        reason=f"epoch {number} can't be seen from here ({evidence}) and its beat stands still: make sure that it is dead,"
-        f" then `{to_confirm_dead(spec, number)} --reason …`",
+        reason=f"epoch {number} can't be seen from here ({evidence}) and its beat stands still: let a supervisor look from"
+        f" where it can be seen, or make sure that it is dead, then `{to_confirm_dead(spec, number)} --reason …`",
         epoch=number,
         needs_attention=True,
     )

@@ -23,7 +23,7 @@ from streamops.control.state import Epoch, LogState, Note
 from streamops.control.topics import Topics
 from streamops.coverage import Coverage
 from streamops.health import is_history_needed
-from streamops.launch import DriverState, DriverStatus, Launcher
+from streamops.launch import DriverState, DriverStatus, Launcher, why_unseen
 from streamops.progress import ProgressHistory, read_progress
 from streamops.restart import Remedy
 from streamops.sink import SinkView
@@ -63,6 +63,8 @@ class EpochFacts:
     """How long the launcher has said the same."""
     foreign_batch: int | None = None
     """A batch in the checkpoint that this epoch's driver, which runs, can't have planned; None for none."""
+    unseen: str = ""
+    """Why `found` says nothing of a driver that left these traces; empty where a living one would be found."""
     progress: ProgressHistory = field(default_factory=ProgressHistory)
     """Of the newest instance; read only when it can change the judgement."""
 
@@ -269,6 +271,7 @@ class Observer:
             traces=traces,
             status=status,
             found=() if submission else self._launcher.find(epoch.claim.token),
+            unseen="" if submission else why_unseen(self._launcher, traces),
             stood_still=self.stillness.of(f"beat {epoch.number} {standing}", " ".join(beats)),
             watched=self.stillness.of(f"epoch {epoch.number}", standing),
             progress=self._progress(traces),

@@ -36,7 +36,7 @@ from streamops.supervisor.act import new_record
 from streamops.supervisor.requests import Requests
 from support.checkpoints import write_checkpoint
 from support.clock import START
-from support.model_invariants import assert_an_end_on_record_is_one, assert_log_is_sound
+from support.model_invariants import assert_ends_are_proven, assert_log_is_sound
 from support.model_tasks import Gone
 from support.specs import PERSON, TIMINGS, a_scheduled_stream, seconds
 from support.storage import InterruptibleStorage
@@ -372,7 +372,7 @@ def _play(state_root: Path, scenario: Scenario, *, dies_at: int) -> int:
     assert len(world.alive) == (1 if scenario.rest is Action.KEEP else 0), account
     assert len({epoch for epoch, _ in world.writes}) == scenario.epochs + len(orphans), account
     assert_log_is_sound(world.records)
-    assert_an_end_on_record_is_one(world.state, world.drivers)
+    assert_ends_are_proven(world.state, world.drivers, misreported=world.misreported)
     assert world.state == fold(world.records), "the snapshot tells something else than the log"
     scenario.also(world)
     return calls.made

@@ -33,8 +33,7 @@ def begins_a_batch(driver):
 @pytest.mark.fault("B30")
 @pytest.mark.fault("B69")
 @pytest.mark.parametrize("beats", [False, True], ids=["not up yet", "at work"])
-@pytest.mark.parametrize("host", ["host-1", "host-2"])
-def test_whoever_comes_after_a_restart_in_the_middle_of_a_submit_finds_its_driver(world, host, beats):
+def test_whoever_comes_after_a_restart_in_the_middle_of_a_submit_finds_its_driver(world, beats):
     """kubeflow/spark-operator#2573, #2788, #197: restarted between the submit and the update of the status, it submits
     once more. apache/airflow#17479: so does the retry of a task whose worker was taken away.
     """
@@ -42,10 +41,32 @@ def test_whoever_comes_after_a_restart_in_the_middle_of_a_submit_finds_its_drive
     if beats:
         begins_a_batch(first)
 
-    world.run(TIMINGS.claim + TIMINGS.takeover + seconds(60), world.supervisor(host=host))
+    world.run(TIMINGS.claim + TIMINGS.takeover + seconds(60), world.supervisor())
 
     assert not first.is_alive
     assert len(world.alive) == 1
+    assert world.driver.may_write
+
+
+@pytest.mark.fault("B30")
+@pytest.mark.fault("B69")
+@pytest.mark.parametrize("beats", [False, True], ids=["not up yet", "at work"])
+def test_whoever_comes_on_another_host_claims_and_submits_nothing_until_its_driver_is_settled(world, beats):
+    """kubeflow/spark-operator#2788, apache/airflow#17479, and whoever goes on is elsewhere: from there nobody sees whether the
+    driver has ended. It halts, as the claim tells it to, and a person says that it is gone.
+    """
+    first = a_submit_without_a_record(world)
+    if beats:
+        begins_a_batch(first)
+    elsewhere = world.supervisor(host="host-2")
+
+    waiting = world.run(TIMINGS.claim + TIMINGS.takeover + seconds(60), elsewhere)
+    alone = world.drivers == [first]
+    world.person().confirm_dead(1, "looked on host-1: it has halted")
+    world.run(seconds(60), elsewhere)
+
+    assert (waiting.action, waiting.needs_attention, alone) == (Action.WAIT, True, True)
+    assert not first.is_alive
     assert world.driver.may_write
 
 

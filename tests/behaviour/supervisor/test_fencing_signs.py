@@ -9,8 +9,9 @@ from streamops.control.state import Failure
 from streamops.launch import DriverState
 from streamops.restart import RestartPolicy, RestartTiming, advise_restart
 from streamops.supervisor import Action
+from streamops.supervisor.act_progress import follow_stop
 from support.clock import START
-from support.fencing import a_running_stream, outcomes, when
+from support.fencing import a_running_stream, a_submit_without_a_record, outcomes, when
 from support.specs import TIMINGS, seconds
 from support.storage import SwitchableStorage
 
@@ -139,6 +140,67 @@ def test_an_unseen_driver_with_a_still_beat_waits_for_a_person(world):
     assert (decision.action, decision.needs_attention) == (Action.WAIT, True)
     assert "--confirm-dead 1" in decision.reason
     assert len(world.drivers) == 1
+
+
+@pytest.fixture
+def left_on_host_1(world):
+    """A driver of host-1 that beats, without its submit on record: whoever made it died before that."""
+    driver = a_submit_without_a_record(world, host="host-1")
+    world.run(seconds(20))
+    assert driver.batches
+    return driver
+
+
+def test_a_driver_of_another_host_that_stands_still_is_not_ended_because_it_is_not_found_here(world, left_on_host_1):
+    """Every thread of it stands still, the watchdog's too; what it has begun may go on when it wakes."""
+    left_on_host_1.is_paused = True
+
+    decision = world.run(10 * TIMINGS.takeover, world.supervisor(host="host-2"))
+
+    assert (decision.action, decision.needs_attention) == (Action.WAIT, True)
+    assert "it was started on host-1, this is host-2" in decision.reason
+    assert "`streamops start orders --confirm-dead 1 --reason …`" in decision.reason
+    assert outcomes(world) == []
+    assert world.drivers == [left_on_host_1]
+
+
+def test_a_supervisor_of_its_host_settles_what_another_host_waits_for(world, left_on_host_1):
+    left_on_host_1.is_paused = True
+    elsewhere = world.supervisor(host="host-2")
+    world.run(2 * TIMINGS.takeover, elsewhere)
+
+    world.run(TIMINGS.takeover + seconds(30), world.supervisor(host="host-1"), elsewhere)
+
+    assert left_on_host_1.process.signals == ["kill"]
+    assert outcomes(world)[0] is Outcome.LEASE_LOST
+    assert world.driver.epoch > 1
+
+
+def test_a_person_settles_what_no_supervisor_of_its_host_is_there_for(world, left_on_host_1):
+    world.kill(left_on_host_1)
+    elsewhere = world.supervisor(host="host-2")
+    world.run(2 * TIMINGS.takeover, elsewhere)
+
+    world.person().confirm_dead(1, "host-1 is switched off")
+    world.run(seconds(30), elsewhere)
+
+    assert outcomes(world) == [Outcome.CONFIRMED_DEAD]
+    assert world.driver.epoch == 2
+
+
+def test_a_stop_says_that_a_driver_of_another_host_may_still_live(world, left_on_host_1):
+    left_on_host_1.is_paused = True
+    elsewhere = world.supervisor(host="host-2")
+    world.person().stop("night")
+
+    at_first = elsewhere.settle()
+    later = world.run(2 * TIMINGS.takeover, elsewhere)
+
+    assert (at_first.action, later.action) == (Action.WAIT, Action.STOPPED)
+    assert later.needs_attention
+    assert "stopped by person:ana" in later.reason
+    assert "it was started on host-1, this is host-2" in later.reason
+    assert "it was started on host-1" in follow_stop(elsewhere.look()).evidence
 
 
 # Stillness

@@ -13,6 +13,7 @@ from streamops.errors import LaunchError
 from streamops.launch import FoundDriver
 from streamops.storage import join
 from streamops.supervisor.reconcile import FindingKind, Severity
+from support.fencing import a_submit_without_a_record
 from support.reconciling import AUTHOR, DAG, LONG, Place, append, lost, orphan
 from support.specs import SUPERVISOR, a_stream, seconds
 from support.storage import InterruptibleStorage, SwitchableStorage
@@ -34,6 +35,21 @@ def test_a_stream_that_is_looked_after_is_as_declared(place):
     report = place.reconcile()
 
     assert (report.streams, report.findings, report.severity) == (1, (), Severity.OK)
+
+
+def test_a_driver_that_beats_where_it_would_not_be_found_is_not_taken_for_none(tmp_path):
+    """Its submit is on no record, and it runs on another host: nobody can say from here that the stream stands still."""
+    world = World(tmp_path)
+    driver = a_submit_without_a_record(world, host="host-2")
+    world.run(seconds(20))
+    place = Place(world)
+    place.leave_alone()
+
+    (finding,) = place.reconcile().findings
+
+    assert driver.is_alive
+    assert finding.kind is FindingKind.UNATTENDED
+    assert finding.meaning == "its driver can't be seen from here; when it ends, nobody restarts it"
 
 
 def test_looking_changes_nothing(place):

@@ -529,30 +529,6 @@ def test_a_driver_whose_submit_was_never_recorded_is_killed_before_the_next_is_s
     assert world.driver.epoch == 2
 
 
-def test_an_unseen_driver_of_a_claim_left_behind_is_outwaited(world):
-    """Nobody can kill it: the next one is submitted when it must have halted by itself."""
-
-    class Crash(BaseException):
-        pass
-
-    def tick(moment):
-        if moment == "after submit":
-            raise Crash
-
-    with pytest.raises(Crash):
-        world.supervisor(tick=tick).settle()
-    world.drive()
-    lost = world.driver
-    lost.hangs = True
-
-    world.run(TIMINGS.claim + TIMINGS.takeover + seconds(30), world.supervisor(host="host-2"))
-
-    assert not lost.is_alive
-    assert lost.process.signals == []
-    assert world.driver.epoch >= 2
-    assert world.driver.may_write
-
-
 def test_an_unreadable_beat_of_a_claim_left_behind_is_not_taken_for_no_beat(world):
     world.supervisor().step()
     world.storage.write(join(driver_folder(world.control, 1, "0123456789abcdef"), "heartbeat.json"), b"{")

@@ -68,6 +68,8 @@ LEFT_BEHIND = a_state(a_claim(1), a_claim(2))
 """Epoch 1 was never submitted as far as the log says."""
 
 
+ELSEWHERE = "it was started on host host-2, this is host-1"
+
 ORDERS = a_stream()
 
 
@@ -247,9 +249,37 @@ def test_nothing_is_written_to_a_log_that_is_not_whole(row):
         epoch=1,
         outcome=Outcome.LEASE_LOST,
     ),
+    Row(
+        because="it beat where it would not be found from here: a still beat is one sign, whatever it wrote at its exit",
+        sees=observed(
+            LEFT_BEHIND, seen(LEFT_BEHIND, 1, traces=(an_exit(),), still=75, unseen=ELSEWHERE), seen(LEFT_BEHIND, 2)
+        ),
+        mine=frozenset({token_of(2)}),
+        expect=Action.WAIT,
+        epoch=1,
+    ),
+    Row(
+        because="no trace of it, wherever it would be: should it appear after all, it sees the newer claim and halts",
+        sees=observed(LEFT_BEHIND, seen(LEFT_BEHIND, 1, still=75), seen(LEFT_BEHIND, 2)),
+        mine=frozenset({token_of(2)}),
+        expect=Action.RECORD_END,
+        epoch=1,
+        outcome=Outcome.NEVER_STARTED,
+    ),
 )
 def test_nothing_is_submitted_before_a_superseded_driver_is_gone(row):
     check(row)
+
+
+def test_what_settles_a_driver_that_would_not_be_found_from_here_is_named():
+    sees = observed(LEFT_BEHIND, seen(LEFT_BEHIND, 1, traces=(a_beat(),), still=75, unseen=ELSEWHERE))
+
+    decision = decide(sees, a_stream(), mine=NOBODY)
+
+    assert decision.needs_attention
+    assert ELSEWHERE in decision.reason
+    assert "let a supervisor look from where it can be seen" in decision.reason
+    assert "`streamops start orders --confirm-dead 1 --reason …`" in decision.reason
 
 
 def test_a_kill_of_a_driver_without_a_recorded_submit_names_those_that_were_found():
@@ -314,6 +344,20 @@ MAINTENANCE_AFTER_CLAIM = a_state(a_claim(1), MaintenanceBegun(until=NOW + timed
         because="left behind, but the checkpoint is somebody's for a while",
         sees=observed(MAINTENANCE_AFTER_CLAIM, seen(MAINTENANCE_AFTER_CLAIM, watched=1000)),
         expect=Action.WAIT,
+    ),
+    Row(
+        because="left behind, a stop was asked for, and a driver beat where it would not be found: it may not have stopped yet",
+        sees=observed(
+            STOP_AFTER_CLAIM, seen(STOP_AFTER_CLAIM, watched=1000, traces=(a_beat(),), still=74, unseen=ELSEWHERE)
+        ),
+        expect=Action.WAIT,
+    ),
+    Row(
+        because="… and its beat has stood still since: it stands as it was asked to, and a person is told what isn't known",
+        sees=observed(
+            STOP_AFTER_CLAIM, seen(STOP_AFTER_CLAIM, watched=1000, traces=(a_beat(),), still=75, unseen=ELSEWHERE)
+        ),
+        expect=Action.STOPPED,
     ),
 )
 def test_an_epoch_is_submitted_at_most_once_and_only_by_whoever_claimed_it(row):

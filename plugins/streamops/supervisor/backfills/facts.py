@@ -13,7 +13,7 @@ from streamops.control.log import read_record
 from streamops.control.snapshot import load_state
 from streamops.control.state import LogState
 from streamops.errors import StreamOpsError
-from streamops.launch import DriverState, DriverStatus, Launcher
+from streamops.launch import DriverState, DriverStatus, Launcher, why_unseen
 from streamops.storage import ReadableStorage, Storage
 from streamops.supervisor.backfills.shelf import backfill_ids, read_plan
 from streamops.supervisor.checkpoints import read_checkpoints
@@ -70,7 +70,9 @@ def _read(stream: str, checkpoint: str, backfill: str, doors: BackfillDoors) -> 
     storage, address = doors.storage_for(checkpoint), backfill_checkpoint(checkpoint, backfill)
     control = control_folder(address)
     state = load_state(storage, control)
-    driver = _driver(state, doors.launcher)
+    newest = state.newest
+    traces = read_traces(storage, control, newest.number) if newest and newest.is_open else ()
+    driver = _driver(state, traces, doors.launcher)
     plan = read_plan(storage, checkpoint, backfill)
     own, companions = read_checkpoints(storage, address)
     root = doors.storage_for(doors.state_root)
@@ -81,11 +83,11 @@ def _read(stream: str, checkpoint: str, backfill: str, doors: BackfillDoors) -> 
         progress=progress_of(plan, [facts.last_commit for facts in (own, *companions)]),
         driver=driver,
         attendance=read_attendance(root, doors.state_root, derived_name(stream, backfill)),
-        moved_at=_moved_at(storage, control, state),
+        moved_at=_moved_at(storage, control, state, traces),
     )
 
 
-def _driver(state: LogState, launcher: Launcher) -> DriverStatus | None:
+def _driver(state: LogState, traces: tuple[DriverTraces, ...], launcher: Launcher) -> DriverStatus | None:
     newest = state.newest
     if newest is None or not newest.is_open:
         return None
@@ -93,14 +95,15 @@ def _driver(state: LogState, launcher: Launcher) -> DriverStatus | None:
         return launcher.poll(newest.submission.handle)
     if launcher.find(newest.claim.token):
         return DriverStatus(state=DriverState.RUNNING, evidence="a driver with its token lives")
-    return None
+    unseen = why_unseen(launcher, traces)
+    return DriverStatus(state=DriverState.UNKNOWN, evidence=unseen) if unseen else None
 
 
-def _moved_at(storage: ReadableStorage, control: str, state: LogState) -> datetime | None:
+def _moved_at(
+    storage: ReadableStorage, control: str, state: LogState, traces: tuple[DriverTraces, ...]
+) -> datetime | None:
     if state.is_empty:
         return None
-    newest = state.newest
-    traces = read_traces(storage, control, newest.number) if newest and newest.is_open else ()
     return max([read_record(storage, control, state.next_number - 1).at, *_moments(traces)])
 
 

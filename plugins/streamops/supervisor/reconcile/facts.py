@@ -83,7 +83,7 @@ class StreamFacts:
     """Why its facts can't be had; then only the fields above are filled."""
     state: LogState = field(default_factory=LogState)
     statuses: tuple[tuple[int, DriverStatus], ...] = ()
-    """The launcher's word on each open epoch that was submitted."""
+    """The launcher's word on each open epoch that was submitted, or that left a beat where this place can't see."""
     living: tuple[FoundDriver, ...] = ()
     """Drivers that were in the process table before the log was read, and still are after."""
     attendance: Attendance | None = None

@@ -8,13 +8,14 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from streamops.clock import Clock
 from streamops.control.attendance import read_attendance
+from streamops.control.drivers import read_traces
 from streamops.control.layout import control_folder
 from streamops.control.log import read_record
 from streamops.control.records import VerdictChanged
@@ -22,7 +23,7 @@ from streamops.control.registry import RegistryEntry, read_registry
 from streamops.control.snapshot import load_state
 from streamops.control.state import LogState
 from streamops.errors import StreamOpsError
-from streamops.launch import FoundDriver, Launcher
+from streamops.launch import DriverState, DriverStatus, FoundDriver, Launcher, why_unseen
 from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage
 from streamops.supervisor.backfills.facts import BackfillDoors, BackfillFacts, read_backfills
@@ -144,11 +145,7 @@ def _stream_facts(
     facts = replace(
         subject,
         state=state,
-        statuses=tuple(
-            (epoch.number, doors.launcher.poll(epoch.submission.handle))
-            for epoch in state.open_epochs
-            if epoch.submission
-        ),
+        statuses=tuple(_statuses(state, storage, control, doors.launcher)),
         living=tuple(driver for driver in found if doors.launcher.poll(driver.handle).state in ALIVE),
         attendance=read_attendance(doors.storage_for(state_root), state_root, subject.stream),
         backfills=_backfills(subject, doors, state_root) if spec else (),
@@ -160,6 +157,16 @@ def _stream_facts(
     changed_at = declared.changed_at if seen.is_empty else _acted_at(storage, control, seen)
     facts = replace(facts, changed_at=changed_at)
     return _with_decision(facts, spec, look) if spec and look else facts
+
+
+def _statuses(
+    state: LogState, storage: Storage, control: str, launcher: Launcher
+) -> Iterator[tuple[int, DriverStatus]]:
+    for epoch in state.open_epochs:
+        if epoch.submission:
+            yield epoch.number, launcher.poll(epoch.submission.handle)
+        elif unseen := why_unseen(launcher, read_traces(storage, control, epoch.number)):
+            yield epoch.number, DriverStatus(state=DriverState.UNKNOWN, evidence=unseen)
 
 
 def _backfills(subject: StreamFacts, doors: Doors, state_root: str) -> tuple[BackfillFacts, ...]:
