@@ -93,7 +93,9 @@ class _Resolver(Collector):
 
     def _job(self, text: str) -> str:
         job = self.absolute(text)
-        if self._checks_files and not os.path.isfile(job):
+        if not self._checks_files:
+            return job
+        if not os.path.isfile(job):
             self.refuse(("job",), text, f"a file that exists; {job} does not")
         elif (look := look_at_job(job)).found:
             self.refusals.append(Refusal(("job",), f"{shown(text)} with {look.found}", look.expected))

@@ -17,7 +17,7 @@ from streamops.clock import Clock
 from streamops.control.state import LogState
 from streamops.errors import ControlLogError, StorageError
 from streamops.launch.outsiders import Outsider
-from streamops.restart import FailureClass
+from streamops.restart import FailureClass, Remedy
 from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage
 from streamops.storage.address import local_path
@@ -96,7 +96,9 @@ def read_signs(
         outsiders=find_outsiders(path) if path else (),
         foreign_plan=facts.last_offset if facts.has_pending_batch and not is_ours else None,
         has_moved=known is not None and (facts.last_offset > known.offset or facts.last_commit > known.commit),
-        has_met_another=end is not None and end.failure_class == FailureClass.CONCURRENT_WRITER,
+        has_met_another=end is not None
+        and end.failure_class == FailureClass.CONCURRENT_WRITER
+        and end.remedy == Remedy.NEVER,  # What may be healed is a conflict about the table alone.
         slowest=max(read_batch_times(storage, facts).durations, default=None),
     )
 
