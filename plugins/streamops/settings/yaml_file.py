@@ -24,6 +24,16 @@ _VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<has_defa
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str"))
 
+MOST_VALUES = 1_000_000
+"""Values in a file once its aliases are written out; 5 000 streams with every setting have 360 000.
+
+Each alias can repeat what repeats others: 300 bytes of nested aliases stand for more values than memory holds.
+"""
+DEEPEST = 50
+"""Mappings and lists inside of each other; the settings need 6."""
+_LETTERS_OF_A_VALUE = 1000
+"""A longer text counts as several values: an alias repeats a text of any length in two letters."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
@@ -58,9 +68,47 @@ def parse_yaml(text: str, environment: Mapping[str, str]) -> YamlFile:
         raise SettingsError(f"{line}{error.problem}") from error
     except yaml.YAMLError as error:
         raise SettingsError("characters that YAML does not allow") from error
+    except RecursionError as error:  # Of PyYAML without libyaml, which has a limit of its own.
+        raise SettingsError(f"mappings and lists nested more than {DEEPEST} deep") from error
+    if node:
+        _Measure().of(node, depth=1)
     builder = _Builder(environment)
     content = builder.build(node, (), above=()) if node else None
     return YamlFile(content, tuple(builder.duplicates))
+
+
+class _Measure:
+    """How large a file is with its aliases written out, without writing them out: each node is looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[int, int]] = {}
+        """By identity of the node: values, and how deep they go."""
+
+    def of(self, node: yaml.Node, *, depth: int) -> tuple[int, int]:
+        """Values in the node and levels below it; SettingsError, with the line, beyond MOST_VALUES or DEEPEST."""
+        values, levels = self._known.get(id(node)) or self._look(node, depth)
+        if depth + levels > DEEPEST:
+            raise SettingsError(f"line {_line(node)}: mappings and lists nested more than {DEEPEST} deep")
+        if values > MOST_VALUES:
+            raise SettingsError(
+                f"line {_line(node)}: more than {MOST_VALUES} values with the aliases written out;"
+                " aliases of aliases grow fast"
+            )
+        return values, levels
+
+    def _look(self, node: yaml.Node, depth: int) -> tuple[int, int]:
+        if isinstance(node, yaml.ScalarNode):
+            values, levels = 1 + len(node.value) // _LETTERS_OF_A_VALUE, 0
+        elif depth > DEEPEST:
+            values, levels = 1, 1
+        else:
+            self._known[id(node)] = (0, 0)  # For an alias to something around it, which the builder refuses.
+            items = [value for _, value in node.value] if isinstance(node, yaml.MappingNode) else node.value
+            inside = [self.of(item, depth=depth + 1) for item in items]
+            values = 1 + sum(values for values, _ in inside)
+            levels = 1 + max((levels for _, levels in inside), default=0)
+        self._known[id(node)] = values, levels
+        return values, levels
 
 
 class _Builder:

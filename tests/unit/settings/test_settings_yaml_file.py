@@ -1,6 +1,8 @@
 import pytest
+import yaml
 
 from streamops.errors import SettingsError
+from streamops.settings import yaml_file
 from streamops.settings.yaml_file import Duplicate, Unresolved, interpolate, parse_yaml
 
 
@@ -100,8 +102,59 @@ def test_anchors_repeat_what_they_name() -> None:
         pytest.param("? [a, b]\n: c", "line 1: a name", id="name that is a list"),
         pytest.param("a: &x\n  b: *x", "alias", id="alias to itself"),
         pytest.param("a: *x", "line 1: ", id="alias to nothing"),
+        pytest.param("a: " + "[" * 60 + "]" * 60, "line 1: .* nested more than 50 deep", id="lists in lists"),
+        pytest.param("a: " + "[" * 500 + "]" * 500, "nested more than 50 deep", id="as deep as Python's own limit"),
+        pytest.param("a: " + "[" * 5000 + "]" * 5000, "nest", id="deeper than libyaml's own limit"),
     ],
 )
 def test_what_is_not_plain_yaml_is_an_error_that_names_the_line(text: str, reason: str) -> None:
     with pytest.raises(SettingsError, match=reason):
         parse_yaml(text, {})
+
+
+def nested_aliases(levels: int, *, width: int = 9, leaf: str = "lol") -> str:
+    """The text that is known as a billion laughs: each level repeats the one above `width` times."""
+    lines = [f"v0: &v0 [{', '.join([leaf] * width)}]"]
+    lines += [f"v{n}: &v{n} [{', '.join([f'*v{n - 1}'] * width)}]" for n in range(1, levels)]
+    return "\n".join(lines)
+
+
+def test_aliases_of_aliases_end_at_the_bound_with_the_line() -> None:
+    text = nested_aliases(9)
+
+    assert len(text) < 500
+    with pytest.raises(SettingsError, match=r"line \d+: more than 1000000 values with the aliases written out"):
+        parse_yaml(text, {})
+
+
+def test_a_file_is_measured_before_anything_of_it_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+
+    def counted(measure: yaml_file._Measure, node: yaml.Node, depth: int) -> tuple[int, int]:
+        nonlocal looks
+        looks += 1
+        return look(measure, node, depth)
+
+    look = yaml_file._Measure._look
+    monkeypatch.setattr(yaml_file._Measure, "_look", counted)
+    monkeypatch.setattr(yaml_file, "_Builder", None)
+
+    with pytest.raises(SettingsError, match="more than 1000000 values"):
+        parse_yaml(nested_aliases(9), {})
+    assert looks < 20
+
+
+def test_an_alias_repeats_a_long_text_at_its_price() -> None:
+    text = f"v: &v {'x' * 100_000}\nw: [{', '.join(['*v'] * 10_000)}]"
+
+    with pytest.raises(SettingsError, match="more than 1000000 values"):
+        parse_yaml(text, {})
+
+
+def test_aliases_that_people_write_pass() -> None:
+    streams = "\n".join(f"  s{n}: {{launch: *launch, job: a}}" for n in range(1000))
+
+    parsed = parse_yaml(f"launch: &launch {{conf: {{a: 1, b: 2}}}}\nstreams:\n{streams}", {}).content
+
+    assert isinstance(parsed, dict)
+    assert parsed["streams"]["s999"]["launch"] == {"conf": {"a": 1, "b": 2}}
