@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from streamops.control.outputs import JdbcOutput
+from streamops.control.outputs import JdbcOutput, RestOutput
 from streamops.errors import SettingsError
 from streamops.sandbox.rest_script import Behaviour
 from streamops.spark.sinks.postgres import BATCHES, STAGING, created_like, noted, upsert_once, upsert_statement
@@ -316,6 +316,20 @@ def test_every_row_arrives_under_its_key(endpoint: Endpoint, path: str, spark) -
     assert post_rows(rows.repartition(2), endpoint.output(path)) == []
 
     assert endpoint.accepted(path) == {"k-1": {"n": 1}, "k-2": {"n": 2}, "k-3": {"n": 3}}
+
+
+@pytest.mark.usefixtures("workers")
+def test_an_address_that_is_a_secret_comes_from_its_file(endpoint: Endpoint, path: str, spark, tmp_path: Path) -> None:
+    hook = tmp_path / "hook"
+    hook.write_text(endpoint.output(path).url + "\n")
+    hook.chmod(0o600)
+    rows = spark.createDataFrame([("k-1", '{"n": 1}'), ("k-2", "no JSON")], "key STRING, body STRING")
+
+    refused = post_rows(rows, RestOutput(url_file=str(hook), token_file=str(endpoint.token_file)))
+
+    assert endpoint.accepted(path) == {"k-1": {"n": 1}}
+    assert [row["key"] for row in refused] == ["k-2"]
+    assert path not in refused[0]["reason"]
 
 
 @pytest.mark.usefixtures("workers")

@@ -31,9 +31,11 @@ class JdbcOutput:
 class RestOutput:
     """An endpoint that a driver posts to."""
 
-    url: str
+    url: str = ""
     token_file: str = ""
     """As `JdbcOutput.password_file`."""
+    url_file: str = ""
+    """The same, of an address that is a secret itself; then `url` is empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

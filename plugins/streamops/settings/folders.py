@@ -1,7 +1,7 @@
 """Addresses of folders as people write them, made canonical."""
 
 from streamops.errors import SettingsError
-from streamops.settings.refusals import PASSWORD_IN_ADDRESS
+from streamops.settings.secrets import PASSWORD_IN_ADDRESS, holds_secret
 from streamops.storage import canonical_address
 from streamops.storage.address import is_root
 from streamops.storage.kinds import storage_for
@@ -9,8 +9,8 @@ from streamops.storage.kinds import storage_for
 
 def resolve_folder(text: str, *, root: str) -> str:
     """The canonical address of a folder that belongs to one owner; SettingsError says what is expected instead."""
-    if PASSWORD_IN_ADDRESS.search(text):
-        raise SettingsError("an address without a password: give it by environment")
+    if _has_secret(text):
+        raise SettingsError("an address without a password, key or token: declare them in launch.environment")
     try:
         address = canonical_address(text, base=root)
     except ValueError as error:
@@ -25,7 +25,7 @@ def asked_folder(name: str, text: str, *, root: str) -> str:
     try:
         return resolve_folder(text.strip(), root=root) if text.strip() else ""
     except SettingsError as error:
-        found = "" if PASSWORD_IN_ADDRESS.search(text) else f"found {text!r}, "
+        found = "" if _has_secret(text) else f"found {text!r}, "
         raise SettingsError(f"{name}: {found}expected {error}") from error
 
 
@@ -34,3 +34,8 @@ def resolve_state_folder(text: str, *, root: str) -> str:
     address = resolve_folder(text, root=root)
     storage_for(address)
     return address
+
+
+def _has_secret(text: str) -> bool:
+    """A path may have any name in it, `token=7` of a partition as well."""
+    return bool(PASSWORD_IN_ADDRESS.search(text)) or ("://" in text and holds_secret(text))

@@ -96,8 +96,9 @@ class DeclaredJdbcSink(Declared):
 class DeclaredRestSink(Declared):
     """`sink.rest` of a stream."""
 
-    url: HttpUrl = Field(description="an http:// or https:// address")
+    url: HttpUrl | None = Field(default=None, description="an http:// or https:// address")
     token_file: Text = Field(default="", description=_A_SECRET_FILE)
+    url_file: Text = Field(default="", description=_A_SECRET_FILE)
 
 
 class DeclaredFilesSink(Declared):
@@ -113,7 +114,7 @@ class DeclaredSink(Declared):
     delta: DeclaredDeltaSink | None = Field(default=None, description="a mapping with table")
     kafka: DeclaredKafkaSink | None = Field(default=None, description="a mapping with bootstrap_servers and topic")
     jdbc: DeclaredJdbcSink | None = Field(default=None, description="a mapping with url and table")
-    rest: DeclaredRestSink | None = Field(default=None, description="a mapping with url")
+    rest: DeclaredRestSink | None = Field(default=None, description="a mapping with url or url_file")
     files: DeclaredFilesSink | None = Field(default=None, description="a mapping with path and format")
     custom: DeclaredCustom | None = Field(default=None, description="a mapping with format")
     dead_letters: Text = Field(default="", description=_A_DELTA_TABLE)

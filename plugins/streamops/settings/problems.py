@@ -7,13 +7,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from streamops.settings.refusals import (
-    PASSWORD_IN_ADDRESS,
-    has_secret_word,
-    holds_secret,
-    is_secret_name,
-    refused_address,
-)
+from streamops.settings.secrets import PASSWORD_IN_ADDRESS, holds_secret, mentions_secret
 from streamops.settings.yaml_file import Place, Unresolved
 
 _LONGEST_SHOWN = 100
@@ -54,7 +48,7 @@ def dotted(place: Place) -> str:
 
 def shown(value: object, *, place: Place = ()) -> str:
     """A value as a problem may show it: on one line, shortened, secrets as `***`."""
-    if any(is_secret_name(str(part)) or has_secret_word(str(part)) for part in place):
+    if any(mentions_secret(str(part)) for part in place):
         return "***"
     if value is None:
         return "nothing"
@@ -64,9 +58,9 @@ def shown(value: object, *, place: Place = ()) -> str:
         return "a list"
     if isinstance(value, bool):
         return str(value).lower()
-    text = PASSWORD_IN_ADDRESS.sub("***", str(value))
-    if holds_secret(text) or ("://" in text and refused_address(text)):
+    if holds_secret(str(value)):
         return "***"
+    text = PASSWORD_IN_ADDRESS.sub("***", str(value))
     shortened = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"
     return repr(shortened) if isinstance(value, str) else shortened
 
@@ -89,7 +83,7 @@ def _refusal(details: Any, model: type[BaseModel]) -> Refusal:
     if details["type"] == "missing":
         return Refusal(place, "nothing", _expected(model, place))
     if isinstance(value, Unresolved):
-        return Refusal(place, repr(value.text), value.expected)
+        return Refusal(place, shown(value.text, place=place), value.expected)
     return Refusal(place, shown(value, place=place), _expected(model, place))
 
 

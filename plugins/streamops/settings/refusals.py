@@ -4,48 +4,10 @@ Every function answers with what is expected instead; an empty answer means that
 """
 
 import re
-from itertools import pairwise
 
+from streamops.settings import secrets
+from streamops.settings.secrets import holds_secret, is_secret
 from streamops.spec import FileFormat
-
-_SECRET_WORDS = (
-    "password",
-    "passwd",
-    "secret",
-    "token",
-    "jaas",
-    "credential",
-    "accesskey",
-    "accountkey",
-    "keystorekey",
-)
-_NOT_SECRET = re.compile(r"\.credentials?\.provider(\.mapping)?$|^spark\.security\.credentials\.\w+\.enabled$")
-"""They name a class or a switch: `spark.hadoop.fs.s3a.aws.credentials.provider`."""
-
-_SECRET_TOKENS = frozenset(
-    {
-        *("password", "passwd", "pwd", "passphrase", "secret", "token", "credential", "credentials", "authorization"),
-        *("apikey", "accesskey", "privatekey", "sig", "signature"),
-    }
-)
-"""Words of a name that mean a secret, two joined ones among them; `tokenizer` and `tokens_per_second` are none."""
-
-_SECRET_IN_VALUE = re.compile(r"(password|passwd|secret|token|api[._-]?key)[\w.]*\s*=\s*\S", re.IGNORECASE)
-"""`-Djavax.net.ssl.trustStorePassword=…` among Java options."""
-
-_PASSWORD_IN_URI = re.compile(r"://[^/@\s]*:[^/@\s]+@")
-"""The same inside a longer text."""
-
-_USER_IN_URI = re.compile(r"//[^/]*@|:[^:/@\s]+/[^/@\s]+@|//.*:.*@")
-"""`https://key@host`, `jdbc:oracle:thin:scott/tiger@host`; `jdbc:oracle:thin:@host` names nobody."""
-
-PASSWORD_IN_ADDRESS = re.compile(r"(?<=:)[^:/@\s]+(?=@)")
-"""`s3a://key:…@bucket`"""
-
-_SECRET = (
-    "no secrets here: the file is read by many and Spark's arguments by every user of the host;"
-    " give them by environment or a file with mode 0600"
-)
 
 _KAFKA_OPTIONS = {
     "kafka.bootstrap.servers": "source.kafka.bootstrap_servers, which is where the servers are declared",
@@ -105,42 +67,31 @@ _STANDALONE_MASTER = re.compile(r"spark://\S+")
 _LATER_MASTER = re.compile(r"yarn\b.*|k8s://.*|mesos://.*")
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether what bears this name is a secret, however its words are joined."""
-    joined = re.sub(r"[._-]", "", name.lower())
-    return any(word in joined for word in _SECRET_WORDS) and not _NOT_SECRET.search(name)
-
-
-def holds_secret(text: str) -> bool:
-    """Whether a text sets a secret somewhere inside."""
-    return bool(_SECRET_IN_VALUE.search(text) or _PASSWORD_IN_URI.search(text))
-
-
 def refused_kafka_option(name: str, value: str) -> str:
     """Secrets, options that Spark refuses at the start of the query, and those that have a field of their own."""
-    if is_secret_name(name) or holds_secret(value):
-        return _SECRET
+    if is_secret(name, value):
+        return secrets.IN_KAFKA_OPTION
     return _KAFKA_OPTIONS.get(name.lower(), "")
 
 
 def refused_delta_option(name: str, value: str) -> str:
     """As `refused_kafka_option`, of Delta's streaming source."""
-    if is_secret_name(name) or holds_secret(value):
-        return _SECRET
+    if is_secret(name, value):
+        return secrets.IN_OPTION
     return _DELTA_OPTIONS.get(name.lower(), "")
 
 
 def refused_files_option(name: str, value: str) -> str:
     """As `refused_kafka_option`, of Spark's file source."""
-    if is_secret_name(name) or holds_secret(value):
-        return _SECRET
+    if is_secret(name, value):
+        return secrets.IN_OPTION
     return _FILES_OPTIONS.get(name.lower(), "")
 
 
 def refused_kafka_sink_option(name: str, value: str) -> str:
     """As `refused_kafka_option`, of Spark's Kafka sink."""
-    if is_secret_name(name) or holds_secret(value):
-        return _SECRET
+    if is_secret(name, value):
+        return secrets.IN_KAFKA_OPTION
     if name.lower() in ("topic", "kafka.bootstrap.servers"):
         return (
             f"sink.kafka.{'topic' if name.lower() == 'topic' else 'bootstrap_servers'}, which is where it is declared"
@@ -152,8 +103,7 @@ def refused_kafka_sink_option(name: str, value: str) -> str:
 
 def refused_custom_option(name: str, value: str) -> str:
     """Secrets; what else an option means only the connector knows."""
-    is_secret = is_secret_name(name) or has_secret_word(name) or holds_secret(value)
-    return _SECRET if is_secret or ("://" in value and refused_address(value)) else ""
+    return secrets.IN_OPTION if is_secret(name, value) else ""
 
 
 def refused_custom_format(name: str) -> str:
@@ -165,27 +115,22 @@ def refused_custom_format(name: str) -> str:
 
 def refused_parameter(name: str, value: str) -> str:
     """Secrets: a claim carries the parameters, and everybody may read it."""
-    return _SECRET if has_secret_word(name) or holds_secret(value) or value.lower().startswith("bearer ") else ""
+    return secrets.IN_PARAMETER if is_secret(name, value) else ""
 
 
-def refused_address(url: str) -> str:
-    """An address of a server with somebody's name, password or key in it: claims, messages and pages show addresses."""
-    where, _, asked = url.partition("?")
-    if _USER_IN_URI.search(where):
-        return "an address without user and password, which have settings of their own"
-    for pair in re.split(r"[&;]", asked):
-        name = pair.partition("=")[0]
-        if has_secret_word(name) or name.lower() == "user":
-            return "an address without user and password, which have settings of their own"
-    return ""
+def refused_jdbc_url(url: str) -> str:
+    """An address of a database with somebody's name or password in it: claims, messages and pages show addresses."""
+    return secrets.IN_JDBC_URL if secrets.secret_in_address(url) else ""
 
 
-def has_secret_word(name: str) -> bool:
-    """Whether a word of the name, or two of them joined, means a secret: `api_key`, `accessToken`."""
-    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
-    lower = [word.lower() for word in words]
-    joined = {first + second for first, second in pairwise(lower)}
-    return bool(_SECRET_TOKENS & {*lower, *joined})
+def refused_rest_url(url: str) -> str:
+    """As `refused_jdbc_url`, of an endpoint; of a webhook the whole address is a secret."""
+    return secrets.IN_REST_URL if secrets.secret_in_address(url) else ""
+
+
+def refused_text(text: str) -> str:
+    """Secrets in what people write freely."""
+    return secrets.IN_TEXT if holds_secret(text) else ""
 
 
 def pinned_elsewhere(conf: str) -> str:
@@ -199,8 +144,8 @@ def refused_spark_conf(name: str, value: str) -> str:
     A manager's own restart puts a second driver on the same checkpoint: seen on YARN and on a
     standalone cluster, after a kill and after a plain exception.
     """
-    if is_secret_name(name) or holds_secret(value):
-        return _SECRET
+    if way := secrets.secret_in_conf(name, value):
+        return way
     if not _CONF_NAME.fullmatch(name):
         return "a name that begins with spark.: spark-submit ignores all others"
     if name == "spark.yarn.maxAppAttempts" and value.strip() != "1":
@@ -216,7 +161,9 @@ def refused_spark_conf(name: str, value: str) -> str:
 
 
 def refused_master(master: str) -> str:
-    """Masters whose drivers this version can't watch."""
+    """Masters whose drivers this version can't watch, and logins."""
+    if refusal := refused_text(master):
+        return refusal
     if _LOCAL_MASTER.fullmatch(master) or _STANDALONE_MASTER.fullmatch(master):
         return ""
     expected = "local, local[N], local[*] or spark://host:port"

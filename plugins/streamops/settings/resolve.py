@@ -29,6 +29,7 @@ from streamops.settings.refusals import (
     refused_master,
     refused_parameter,
     refused_spark_conf,
+    refused_text,
 )
 from streamops.settings.resolve_places import refused_option, resolve_sink, resolve_source
 from streamops.settings.triggers import AVAILABLE_NOW, refused_trigger, trigger_of
@@ -72,7 +73,7 @@ class _Resolver(Collector):
         mode = Mode(declared.mode)
         return StreamSpec(
             name=name,
-            description=declared.description,
+            description=self._text(declared.description, ("description",)),
             job=self._job(declared.job),
             mode=mode,
             trigger=self._trigger(mode, declared),
@@ -90,6 +91,11 @@ class _Resolver(Collector):
             metrics=declared.metrics,
             parameters=self.accepted(declared.parameters, ("parameters",), refused_parameter),
         )
+
+    def _text(self, text: str, place: Place) -> str:
+        if expected := refused_text(text):
+            self.refuse(place, text, expected)
+        return text
 
     def _job(self, text: str) -> str:
         job = self.absolute(text)
@@ -164,7 +170,7 @@ class _Resolver(Collector):
             spark_submit=self.absolute(spark_submit) if "/" in spark_submit else spark_submit,
             master=declared.master,
             deploy_mode=declared.deploy_mode,
-            queue=declared.queue,
+            queue=self._text(declared.queue, ("launch", "queue")),
             connection=declared.connection,
             jars=self._jars(declared.jars),
             conf=self.accepted(declared.conf, ("launch", "conf"), refused_spark_conf),
@@ -176,7 +182,7 @@ class _Resolver(Collector):
         jars: list[str] = []
         for index, pattern in enumerate(patterns):
             if "://" in pattern or not self._checks_files:
-                jars.append(pattern)
+                jars.append(self._text(pattern, ("launch", "jars", index)))
                 continue
             found = sorted(glob.glob(pattern, root_dir=self.root, recursive=True))
             if not found:

@@ -6,13 +6,14 @@ from streamops.restart import SinkGuarantee
 from streamops.settings.collector import Collector
 from streamops.settings.model_places import DeclaredFiles, DeclaredJdbcSink, DeclaredSink, DeclaredSource
 from streamops.settings.refusals import (
-    refused_address,
     refused_custom_format,
     refused_custom_option,
     refused_delta_option,
     refused_files_option,
+    refused_jdbc_url,
     refused_kafka_option,
     refused_kafka_sink_option,
+    refused_rest_url,
 )
 from streamops.spec import (
     CustomSink,
@@ -107,7 +108,7 @@ def _kafka_sink(collector: Collector, declared: DeclaredSink) -> KafkaSink | Non
 
 def _jdbc_sink(collector: Collector, declared: DeclaredJdbcSink) -> JdbcSink:
     place = ("sink", "jdbc")
-    if expected := refused_address(declared.url):
+    if expected := refused_jdbc_url(declared.url):
         collector.refuse((*place, "url"), _shown(declared.url), expected)
     if bool(declared.user) != bool(declared.password_file):
         collector.refuse(place, "one of user and password_file", "both of them, or none")
@@ -123,9 +124,18 @@ def _rest_sink(collector: Collector, declared: DeclaredSink) -> RestSink | None:
     rest = declared.rest
     if rest is None:
         return None
-    if expected := refused_address(rest.url):
-        collector.refuse(("sink", "rest", "url"), _shown(rest.url), expected)
-    return RestSink(url=rest.url, token_file=collector.absolute(rest.token_file) if rest.token_file else "")
+    url, place = rest.url or "", ("sink", "rest")
+    if expected := refused_rest_url(url):
+        collector.refuse((*place, "url"), _shown(url), expected)
+    if bool(url) == bool(rest.url_file):
+        found = "both url and url_file" if url else "neither url nor url_file"
+        collector.refuse(place, found, "url, or url_file for an address that is a secret itself, as that of a webhook")
+        return None
+    return RestSink(
+        url=url,
+        token_file=collector.absolute(rest.token_file) if rest.token_file else "",
+        url_file=collector.absolute(rest.url_file) if rest.url_file else "",
+    )
 
 
 def _files_sink(collector: Collector, declared: DeclaredSink) -> FilesSink | None:

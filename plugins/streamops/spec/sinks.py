@@ -52,14 +52,20 @@ class JdbcSink:
 class RestSink:
     """An endpoint that takes one row a request."""
 
-    url: str
+    url: str = ""
     token_file: str = ""
     """Path of a file with mode 0600 on the driver's host: the token that goes with each request as a bearer."""
+    url_file: str = ""
+    """As `token_file`, of an address that is a secret itself, as that of a webhook; then `url` is empty."""
+
+    def __post_init__(self) -> None:
+        if bool(self.url) == bool(self.url_file):
+            raise ValueError("an endpoint has a url or a url_file")
 
     @property
     def address(self) -> str:
-        """The endpoint itself."""
-        return self.url
+        """The endpoint itself, or the file that names it."""
+        return self.url or f"rest:{self.url_file}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

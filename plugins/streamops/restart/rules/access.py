@@ -68,7 +68,11 @@ CREDENTIALS = (
     Rule(
         id="secret-file",
         failure_class=FailureClass.CREDENTIALS,
-        words=("SettingsError: sink.jdbc.password_file:", "SettingsError: sink.rest.token_file:"),
+        words=(
+            "SettingsError: sink.jdbc.password_file:",
+            "SettingsError: sink.rest.token_file:",
+            "SettingsError: sink.rest.url_file:",
+        ),
         source="streamops.spark.sinks.secret_file; recorded case server-sink-postgres-password-file",
     ),
     Rule(

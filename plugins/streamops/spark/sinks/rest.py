@@ -1,17 +1,18 @@
 """Posting the rows of a batch to an endpoint, at least once, each with a key by which the endpoint may know it again."""
 
 import random
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from streamops.control.outputs import RestOutput
-from streamops.errors import StreamOpsError
+from streamops.errors import SettingsError, StreamOpsError
 from streamops.spark.sinks.secret_file import read_secret
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ ABOUT_THE_MOMENT = frozenset({408, IN_WORK, 425, 429, 500, 502, 503, 504})
 
 _PRINTABLE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "%")
 """What a key keeps in its header; the rest is percent-encoded, so that no row's key can break a request."""
+
+_SHORTEST_SECRET = 6
+"""Letters; shorter parts of an address are words as a rule, such as the name of a version."""
 
 MOST_REFUSED = 1000
 """Refused rows of one task; more are no rows gone wrong, but an endpoint that has changed, and the driver collects them."""
@@ -63,13 +67,16 @@ def post_rows(
     key or body is no text.
     """
     token = read_secret(to.token_file, "sink.rest.token_file") if to.token_file else ""
+    url = _secret_url(to.url_file) if to.url_file else to.url
     for name in (key, body):
         if rows.schema[name].dataType.simpleString() != "string":
             raise ValueError(f"column {name} is a {rows.schema[name].dataType.simpleString()}, and is to be a string")
     columns = rows.columns
 
     def post_partition(partition: "Iterable[Row]") -> "Iterator[Row]":
-        return refused(partition, columns, Poster(to.url, token, patience), key=key, body=body)
+        return refused(
+            partition, columns, Poster(url, token, patience, is_secret=bool(to.url_file)), key=key, body=body
+        )
 
     return rows.rdd.mapPartitions(post_partition).collect()
 
@@ -118,10 +125,12 @@ class _Answer:
 class Poster:
     """Posts single bodies to one address."""
 
-    def __init__(self, url: str, token: str, patience: Patience) -> None:
+    def __init__(self, url: str, token: str, patience: Patience, *, is_secret: bool = False) -> None:
         self._url = url
-        self._name = url.partition("?")[0]
+        self._name = f"{urlsplit(url).hostname} (sink.rest.url_file)" if is_secret else url.partition("?")[0]
         """As errors give it: what stands behind a question mark may be meant for the endpoint alone."""
+        self._hidden = _parts(url) if is_secret else ()
+        """What no error and no reason of a row may hold, the longest first."""
         self._headers = {"Content-Type": "application/json"}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
@@ -156,15 +165,50 @@ class Poster:
             with error:
                 return _Answer(
                     status=error.code,
-                    told=f"{error.code} {error.reason}: {_beginning(error)}".strip(": "),
+                    told=self._told(f"{error.code} {error.reason}: {_beginning(error)}".strip(": ")),
                     asked_wait=_asked_wait(error.headers.get("Retry-After")),
                 )
         except (HTTPException, OSError) as error:
-            return _Answer(told=str(getattr(error, "reason", error)) or type(error).__name__)
+            return _Answer(told=self._told(str(getattr(error, "reason", error)) or type(error).__name__))
+
+    def _told(self, text: str) -> str:
+        """An endpoint that does not know a path gives it back in its answer, as a rule."""
+        for part in self._hidden:
+            text = text.replace(part, "***")
+        return text
 
     def _wait(self, attempt: int, asked: float) -> float:
         by_ourselves = self._patience.first_wait * float(2**attempt) * random.uniform(0.5, 1)
         return min(max(by_ourselves, asked), self._patience.longest_wait)
+
+
+def _secret_url(path: str) -> str:
+    """The address in a file; SettingsError, without the address, where it is none that can be posted to."""
+    url = read_secret(path, "sink.rest.url_file")
+    if not _can_be_posted_to(url):
+        raise SettingsError(
+            f"sink.rest.url_file: {path} holds no address in its first line that can be posted to: http:// or https://,"
+            " without user, password or spaces"
+        )
+    return url
+
+
+def _can_be_posted_to(url: str) -> bool:
+    """What passes here makes urllib raise nothing that has the address in its text."""
+    try:
+        address = urlsplit(url)
+        has_host = bool(address.hostname) and "@" not in address.netloc and address.port != 0
+    except ValueError:
+        return False
+    return has_host and address.scheme in ("http", "https") and url.isascii() and url.isprintable() and " " not in url
+
+
+def _parts(url: str) -> tuple[str, ...]:
+    """All of an address behind its host, as a whole and in pieces that are long enough to mean something."""
+    address = urlsplit(url)
+    behind = url.partition("://")[2].partition("/")[2]
+    pieces = [piece for piece in re.split(r"[/?&=;#]", behind) if len(piece) >= _SHORTEST_SECRET]
+    return tuple(sorted({behind, address.path, address.query, *pieces} - {"", "/"}, key=len, reverse=True))
 
 
 def _asked_wait(retry_after: str | None) -> float:
