@@ -7,6 +7,7 @@ from streamops.control.drivers import Heartbeat
 from streamops.control.records import DriverHandle
 from streamops.errors import LaunchError
 from streamops.launch import DriverState, DriverStatus, FoundDriver, SubmitRequest
+from streamops.launch.environment import missing_variables
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +49,12 @@ class FakeLauncher:
         """Whether a stop (SIGTERM) ends the driver at once."""
         self.blind = ""
         """Why a driver that beats would not be found; empty where it would."""
+        self.environment: dict[str, str] = {}
+        """What a driver could inherit here."""
         self._numbers = count(1)
+
+    def missing(self, variables: tuple[str, ...]) -> tuple[str, ...]:
+        return missing_variables(self.environment, variables)
 
     def submit(self, request: SubmitRequest) -> DriverHandle:
         if any(driver.token == request.token for driver in self.drivers):

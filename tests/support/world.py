@@ -205,6 +205,9 @@ class HostLauncher:
         self._host = host
         self._tick = tick
 
+    def missing(self, variables: tuple[str, ...]) -> tuple[str, ...]:
+        return self._world.processes.missing(variables)
+
     def submit(self, request: SubmitRequest) -> DriverHandle:
         self._ask("before submit")
         processes = self._world.processes

@@ -18,6 +18,7 @@ from streamops.control.drivers import Heartbeat
 from streamops.control.records import DriverHandle
 from streamops.errors import LaunchError
 from streamops.launch.command import spark_submit_command
+from streamops.launch.environment import driver_environment, missing_variables
 from streamops.launch.port import DriverState, DriverStatus, FoundDriver, SubmitRequest
 from streamops.launch.processes import (
     PROC,
@@ -44,8 +45,13 @@ class LocalLauncher:
         self._exit_codes: dict[str, int] = {}
         """Of drivers that were children of this process, once it has collected them."""
 
+    def missing(self, variables: tuple[str, ...]) -> tuple[str, ...]:
+        return missing_variables(os.environ, variables)
+
     def submit(self, request: SubmitRequest) -> DriverHandle:
         host = this_host()
+        if missing := self.missing(request.variables):
+            raise LaunchError(f"{request.name}: {', '.join(missing)} (launch.environment) are not set on {host.host}")
         try:
             Path(request.log).parent.mkdir(parents=True, exist_ok=True)
             with open(request.log, "ab") as log:
@@ -55,7 +61,7 @@ class LocalLauncher:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     cwd=request.folder,
-                    env=_inherited_environment() | dict(request.environment),
+                    env=driver_environment(os.environ, request.variables) | dict(request.environment),
                     start_new_session=True,
                 )
         except OSError as error:
@@ -160,11 +166,6 @@ def _is_in_namespace(pid: int, namespace: str) -> bool:
         return True
     except OSError:
         return False
-
-
-def _inherited_environment() -> dict[str, str]:
-    """This process' variables without Airflow's: its secrets are none of a job's, and live no longer than its task."""
-    return {name: value for name, value in os.environ.items() if not name.lstrip("_").startswith("AIRFLOW")}
 
 
 def _members(leader: int, start_ticks: int) -> list[tuple[int, int]]:

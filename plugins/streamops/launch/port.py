@@ -26,7 +26,9 @@ class SubmitRequest:
     py_files: tuple[str, ...] = ()
     queue: str = ""
     environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """Added to this process' own; may hold secrets, hence not in the repr and never in the arguments."""
+    """Added to what the driver inherits; may hold secrets, hence not in the repr and never in the arguments."""
+    variables: tuple[str, ...] = ()
+    """Names of environment variables that the driver inherits besides those that all drivers do; `AWS_*` for all alike."""
     log: str
     """Path of the file that takes the driver's stdout and stderr."""
     folder: str
@@ -69,6 +71,10 @@ class FoundDriver:
 
 class Launcher(Protocol):
     """Starts drivers that outlive the process that started them."""
+
+    def missing(self, variables: tuple[str, ...]) -> tuple[str, ...]:
+        """Of the variables that a stream declares those that a driver started from here would not have."""
+        ...
 
     def submit(self, request: SubmitRequest) -> DriverHandle:
         """Start the driver, return at once; called at most once for a token. LaunchError when it did not start."""

@@ -107,6 +107,9 @@ class DeclaredLaunch(Declared):
         default_factory=dict, description="Spark confs by name, each a text, a number, true or false"
     )
     folder: Name = Field(default=".", description="a path of a folder")
+    environment: list[Name] = Field(
+        default_factory=list, description="a list of names of environment variables, a trailing * allowed"
+    )
 
 
 class DeclaredRestart(Declared):

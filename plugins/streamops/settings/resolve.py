@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from streamops.health import StallPolicy
+from streamops.launch.environment import is_declarable
 from streamops.restart import RestartPolicy
 from streamops.settings.collector import Collector
 from streamops.settings.durations import format_duration
@@ -175,7 +176,15 @@ class _Resolver(Collector):
             jars=self._jars(declared.jars),
             conf=self.accepted(declared.conf, ("launch", "conf"), refused_spark_conf),
             folder=folder,
+            environment=self._environment(declared.environment),
         )
+
+    def _environment(self, names: list[str]) -> tuple[str, ...]:
+        for index, name in enumerate(names):
+            if not is_declarable(name):
+                expected = "the name of an environment variable or how several begin (AWS_*), and none of Airflow's"
+                self.refuse(("launch", "environment", index), name.partition("=")[0], expected)
+        return tuple(sorted(set(names)))
 
     def _jars(self, patterns: list[str]) -> tuple[str, ...]:
         """Every jar once; addresses of other places are left to spark-submit."""

@@ -113,6 +113,8 @@ class LaunchSpec:
     conf: tuple[tuple[str, str], ...] = ()
     folder: str = ""
     """Working directory of local drivers."""
+    environment: tuple[str, ...] = ()
+    """Names of the environment variables that drivers inherit besides those that all do; `AWS_*` for all that begin alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from streamops.control.records import (
 from streamops.control.registry import entry_address, note_driver, register
 from streamops.control.snapshot import save_snapshot_if_due
 from streamops.control.state import Epoch
-from streamops.errors import AppendRefusedError, StorageError, StreamOpsError
+from streamops.errors import AppendRefusedError, LaunchError, StorageError, StreamOpsError
 from streamops.launch import Launcher
 from streamops.restart import FailureClass, Remedy
 from streamops.spec import Mode, StreamSpec
@@ -88,6 +88,7 @@ class Actor:
         self._acts[decision.action](decision, observation)
 
     def _claim(self, decision: Decision, observation: Observation) -> None:
+        self._refuse_without_variables()
         checkpoint = observation.checkpoint
         position = position_of(checkpoint, observation.companions) if checkpoint else self._observer.position()
         if self._spec.mode is not Mode.BACKFILL:  # Its checkpoint is its own by its very name, and nobody declares it.
@@ -113,6 +114,15 @@ class Actor:
         )
         self._append(body, decision, observation)
         self._claims.add(token)
+
+    def _refuse_without_variables(self) -> None:
+        """LaunchError before anything is on record: a driver without its password would only fail, and cost a restart."""
+        if missing := self._launcher.missing(self._spec.launch.environment):
+            names = ", ".join(missing)
+            raise LaunchError(
+                f"stream {self._spec.name}: launch.environment declares {names}, not set where its driver would start"
+                f" ({self._author.host}, {self._author.actor}): set it there, or take it out of the settings"
+            )
 
     def _submit(self, decision: Decision, observation: Observation) -> None:
         """The one submit of the epoch. Whatever happens, this token is never submitted again."""

@@ -123,7 +123,7 @@ def _changes(running: str, declared: str) -> tuple[SettingChange, ...]:
             needs_restart=not _is_supervisors_own(setting),
         )
         for setting in sorted((before.keys() | after.keys()) - _hidden(before, after))
-        if before.get(setting) != after.get(setting)
+        if before.get(setting, "") != after.get(setting, "")
     )
 
 

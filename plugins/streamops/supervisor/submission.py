@@ -39,6 +39,7 @@ def submit_request(spec: StreamSpec, epoch: Epoch, control: str, state_root: str
         jars=spec.launch.jars,
         py_files=(bundle.library,),
         environment=_python_beside(spec.launch.spark_submit),
+        variables=spec.launch.environment,
         log=log,
         folder=spec.launch.folder or "/",
     )

@@ -158,6 +158,54 @@ def test_the_command_is_spark_submits_own(place):
     ]
 
 
+def inherited(place: Place, handle: DriverHandle) -> dict[str, str]:
+    """The environment that a driver was started with."""
+    pairs = Path(f"/proc/{pid_of(handle)}/environ").read_bytes().decode().split("\0")
+    return dict(pair.split("=", 1) for pair in pairs if pair)
+
+
+def test_a_driver_inherits_what_java_spark_and_python_need_and_what_is_declared(place, monkeypatch):
+    needed = {"LANG": "C.UTF-8", "LC_TIME": "C", "SPARK_LOCAL_DIRS": "/scratch", "KRB5_CONFIG": "/k", "NO_PROXY": "a"}
+    declared = {"PGPASSWORD": "x1", "AWS_SECRET_ACCESS_KEY": "x2", "AWS_REGION": "eu"}
+    others = {
+        **{"SLACK_WEBHOOK": "y1", "DATABASE_PASSWORD": "y2", "SPARK_SUBMIT_OPTS": "y3", "PYSPARK_GATEWAY_SECRET": "y4"},
+        **{
+            "https_proxy": "http://me:y5@proxy",
+            "AIRFLOW__CORE__FERNET_KEY": "y6",
+            "_AIRFLOW_X": "y7",
+            "PGPASSWORD2": "y8",
+        },
+        **{"JAVA_TOOL_OPTIONS": "-Dx=1", "XAWS_KEY": "y9"},
+    }
+    for name, value in {**needed, **declared, **others}.items():
+        monkeypatch.setenv(name, value)
+
+    handle = place.submit(variables=("AWS_*", "PGPASSWORD"))
+
+    found = inherited(place, handle)
+    assert {**needed, **declared}.items() <= found.items()
+    assert not others.keys() & found.keys()
+    assert found["PATH"] == os.environ["PATH"]
+
+
+def test_airflow_s_own_secrets_are_inherited_by_no_pattern(place, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__CORE__FERNET_KEY", "y")
+
+    assert "AIRFLOW__CORE__FERNET_KEY" not in inherited(
+        place, place.submit(variables=("A*", "AIRFLOW__CORE__FERNET_KEY"))
+    )
+
+
+def test_a_driver_without_a_variable_that_is_declared_is_not_started(place, monkeypatch):
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    request = place.request(variables=("AWS_*", "PGPASSWORD"))
+
+    assert place.launcher.missing(request.variables) == ("PGPASSWORD",)
+    with pytest.raises(LaunchError, match=r"PGPASSWORD \(launch\.environment\)"):
+        place.launcher.submit(request)
+    assert place.launcher.find(request.token) == ()
+
+
 def test_secrets_reach_the_driver_but_not_the_process_list(place):
     secret = "s3cr3t-" + uuid.uuid4().hex
     handle = place.submit('echo "got $PASSWORD"; echo started\n' + LOYAL, environment=(("PASSWORD", secret),))

@@ -70,6 +70,23 @@ def test_the_claim_is_on_record_before_the_submit_is_made(world):
     assert world.drivers == []
 
 
+def test_a_stream_whose_declared_variables_are_not_set_claims_nothing_and_says_which(world):
+    launch = replace(world.spec.launch, environment=("AWS_*", "PGPASSWORD"))
+    world.spec = replace(world.spec, launch=launch)
+    supervisor = world.supervisor()
+
+    with pytest.raises(
+        LaunchError, match=r"launch\.environment declares PGPASSWORD, not set where its driver would start"
+    ):
+        supervisor.settle()
+    assert (world.records, world.drivers) == ((), [])
+
+    world.processes.environment["PGPASSWORD"] = "hush"
+    assert supervisor.settle().action is Action.KEEP
+    assert world.processes.drivers[0].request.variables == ("AWS_*", "PGPASSWORD")
+    assert "hush" not in repr(world.records) + repr(world.processes.drivers[0].request)
+
+
 def test_a_look_changes_nothing(world):
     world.supervisor().look()
 

@@ -108,3 +108,37 @@ def test_an_outage_is_a_duration(project: Project, outage: object) -> None:
     settings = project.load(streams={"orders": a_declared_stream(source={"kafka": {"tolerated_outage": outage}})})
 
     assert [problem.place for problem in settings.errors] == ["streams.orders.source.kafka.tolerated_outage"]
+
+
+def test_variables_of_a_driver_are_names_and_may_be_common_to_all_streams(tmp_path: Path) -> None:
+    project = a_project(tmp_path)
+    streams = {
+        "orders": a_declared_stream(),
+        "returns": a_declared_stream("returns", launch={"environment": ["PGPASSWORD"]}),
+    }
+
+    settings = project.load(defaults={"launch": {"environment": ["KRB5CCNAME", "AWS_*"]}}, streams=streams)
+
+    assert settings.stream("orders").launch.environment == ("AWS_*", "KRB5CCNAME")
+    assert settings.stream("returns").launch.environment == ("PGPASSWORD",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("*", id="everything"),
+        pytest.param("A*B", id="a star inside"),
+        pytest.param("PGPASSWORD=hunter2", id="with its value"),
+        pytest.param("AIRFLOW__CORE__FERNET_KEY", id="Airflow's"),
+        pytest.param("_AIRFLOW_X", id="Airflow's own"),
+        pytest.param("a b", id="no name"),
+    ],
+)
+def test_what_is_no_name_of_a_variable_is_refused(tmp_path: Path, name: str) -> None:
+    stream = a_declared_stream(launch={"environment": ["TZ", name]})
+
+    (error,) = a_project(tmp_path).load(streams={"orders": stream}).errors
+
+    assert error.place == "streams.orders.launch.environment[1]"
+    assert "the name of an environment variable" in error.expected
+    assert "hunter2" not in str(error)
