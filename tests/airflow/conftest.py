@@ -203,7 +203,7 @@ class Eyes:
         """Of any kind: a look that fails at its first call counts here only."""
         self.on_look: Callable[[str], None] = lambda checkpoint: None
 
-    def __call__(self, address: str) -> InterruptibleStorage:
+    def __call__(self, address: str, **_: object) -> InterruptibleStorage:
         return InterruptibleStorage(self.storage, lambda moment: self._tick(moment, address))
 
     def have_looked(self, times: int) -> bool:

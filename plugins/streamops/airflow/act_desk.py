@@ -32,7 +32,7 @@ def build_run_desk(stream: str, config: str, *, actor: str, may_submit: bool = F
     """
     settings = settings_in_force(config)
     spec = settings.stream(stream)
-    storage = storage_for(spec.checkpoint)
+    storage = storage_for(spec.checkpoint, access=spec.file_access)
     if backfill:
         spec = backfill_spec(spec, read_plan(storage, spec.checkpoint, backfill))
     desk = _desk_of(spec, settings.state_root, actor=actor, may_submit=may_submit)
@@ -45,7 +45,7 @@ def build_backfill_desk(stream: str, config: str, *, actor: str) -> BackfillDesk
     """
     settings = settings_in_force(config)
     spec = settings.stream(stream)
-    storage = storage_for(spec.checkpoint)
+    storage = storage_for(spec.checkpoint, access=spec.file_access)
     state = load_state(storage, control_folder(spec.checkpoint))
     refuse_unmounted(spec, state, storage=storage, state_root=settings.state_root)
     return BackfillDesk(
@@ -61,7 +61,7 @@ def build_backfill_desk(stream: str, config: str, *, actor: str) -> BackfillDesk
 def _desk_of(spec: StreamSpec, state_root: str, *, actor: str, may_submit: bool) -> Desk:
     return Desk(
         supervisor_of(spec, state_root=state_root, actor=actor, may_submit=may_submit),
-        storage=storage_for(spec.checkpoint),
+        storage=storage_for(spec.checkpoint, access=spec.file_access),
         clock=SystemClock(),
         state_root=state_root,
         author=this_author(actor),

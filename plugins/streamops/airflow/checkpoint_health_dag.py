@@ -22,7 +22,6 @@ from streamops.clock import SystemClock
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
 from streamops.spec.names import namespaced
-from streamops.storage.kinds import storage_for
 from streamops.supervisor.requests import this_author
 from streamops.supervisor.rounds.health_look import HealthLook
 from streamops.supervisor.rounds.health_round import RoundDoors, look_once, run_round
@@ -68,7 +67,7 @@ def _look(settings: Settings, spec: StreamSpec) -> HealthLook:
 
 def _doors(settings: Settings, on_change: OnChange | None) -> RoundDoors:
     author = this_author(f"airflow:{namespaced(settings.namespace, CHECKPOINT_HEALTH_DAG)}")
-    return RoundDoors(storage_for=storage_for, clock=SystemClock(), author=author, on_change=on_change)
+    return RoundDoors(storage_for=settings.storage_for, clock=SystemClock(), author=author, on_change=on_change)
 
 
 def _pace(settings: Settings) -> RoundPace:

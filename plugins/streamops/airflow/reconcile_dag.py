@@ -20,7 +20,6 @@ from streamops.launch.local import LocalLauncher
 from streamops.settings import Settings, settings_in_force
 from streamops.spec import Mode
 from streamops.spec.names import catchup_dag_id, namespaced, stream_dag_id
-from streamops.storage.kinds import storage_for
 from streamops.supervisor.reconcile import Declared, Doors, Reconciler, Report, Severity
 from streamops.supervisor.reconcile.facts import StreamTask
 from streamops.supervisor.reconcile.finding import Finding, told
@@ -130,7 +129,7 @@ def _reconciler(settings: Settings) -> Reconciler:
         changed_at=written_at(settings.path),
     )
     doors = Doors(
-        storage_for=storage_for,
+        storage_for=settings.storage_for,
         launcher=LocalLauncher(),
         clock=SystemClock(),
         supervisor_of=partial(supervisor_of, state_root=settings.state_root, actor=actor, may_submit=True),

@@ -28,7 +28,6 @@ from streamops.kafka.confluent import ConfluentBroker
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
 from streamops.spec.names import namespaced
-from streamops.storage.kinds import storage_for
 from streamops.supervisor.rounds.coverage_round import CoverageDoors, CoveragePace, look_at_coverage, run_coverage_round
 from streamops.supervisor.rounds.health_look import HealthLook
 from streamops.supervisor.rounds.verdict_change import OnChange
@@ -69,16 +68,18 @@ def broker_at(access: KafkaAccess) -> Broker:
 
 
 def _judge(settings: Settings, specs: list[StreamSpec], on_change: OnChange | None) -> RoundReport:
-    return run_coverage_round(specs, state_root=settings.state_root, doors=_doors(on_change), pace=_pace(settings))
+    return run_coverage_round(
+        specs, state_root=settings.state_root, doors=_doors(settings, on_change), pace=_pace(settings)
+    )
 
 
 def _look(settings: Settings, spec: StreamSpec) -> HealthLook:
-    return look_at_coverage(spec, doors=_doors(None), pace=_pace(settings))
+    return look_at_coverage(spec, doors=_doors(settings, None), pace=_pace(settings))
 
 
-def _doors(on_change: OnChange | None) -> CoverageDoors:
+def _doors(settings: Settings, on_change: OnChange | None) -> CoverageDoors:
     return CoverageDoors(
-        storage_for=storage_for,
+        storage_for=settings.storage_for,
         access_for=kafka_access,
         broker_for=lambda access: broker_at(access),
         clock=SystemClock(),

@@ -45,7 +45,7 @@ def supervisor_of(spec: StreamSpec, *, state_root: str, actor: str, may_submit: 
     """
     return Supervisor(
         with_connection(spec) if may_submit else spec,
-        storage=storage_for(spec.checkpoint),
+        storage=storage_for(spec.checkpoint, access=spec.file_access),
         launcher=LocalLauncher(),
         clock=SystemClock(),
         state_root=state_root,

@@ -38,7 +38,9 @@ class BackfillWatch:
         self._plan = plan
         self._spec = backfill_spec(desk.spec, plan)
         self._acts = session.desk(self._spec)
-        self._runs = RunDesk(self._acts, storage=storage_for(self._spec.checkpoint), clock=session.clock)
+        self._runs = RunDesk(
+            self._acts, storage=storage_for(self._spec.checkpoint, access=self._spec.file_access), clock=session.clock
+        )
 
     @property
     def is_open(self) -> bool:

@@ -48,7 +48,7 @@ class Replaying:
         source = spec.source
         access = access_of(source.bootstrap_servers, source.options)
         self._spec, self._source, self._address, self._session = spec, source, address, session
-        self._storage = storage_for(spec.checkpoint)
+        self._storage = storage_for(spec.checkpoint, access=spec.file_access)
         self._shelf = ReplayShelf(storage=self._storage, checkpoint=spec.checkpoint)
         self._desk = ReplayDesk(
             stream=spec.name,

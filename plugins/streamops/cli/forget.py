@@ -10,7 +10,6 @@ from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, session_o
 from streamops.cli.talk import say
 from streamops.cli.wiring import Session
 from streamops.errors import SettingsError
-from streamops.storage.kinds import storage_for
 from streamops.supervisor.forgetting import ACT, Forgetting
 from streamops.supervisor.requests import this_person
 
@@ -32,7 +31,7 @@ def forget(
     if not reason.strip():
         raise SettingsError("--reason is empty: say why, others will read it")
     forgetting = Forgetting(
-        storage_for=storage_for,
+        storage_for=session.settings().storage_for,
         state_root=session.settings().state_root,
         launcher=session.wiring.launcher,
         clock=session.clock,

@@ -71,7 +71,8 @@ def init(
         ]
     if problems:
         raise StorageError("; ".join(problems))
-    made = make_state_root(storage_for(root), root, clock=session.clock, author=this_person())
+    storage = storage_for(root) if state_root else session.settings().storage_for(root)
+    made = make_state_root(storage, root, clock=session.clock, author=this_person())
     if as_json:
         sys.stdout.write(json.dumps(_fields(root, made, tested), ensure_ascii=True, indent=2) + "\n")
     else:

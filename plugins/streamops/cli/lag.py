@@ -9,7 +9,6 @@ from streamops.cli.output import output
 from streamops.errors import SettingsError
 from streamops.health.verdict import Verdict
 from streamops.kafka.access import access_of
-from streamops.storage.kinds import storage_for
 from streamops.supervisor.lags.lag_look import LagDoors, lags_of
 
 EXIT_CODES = {Verdict.OK: 0, Verdict.WARNING: 3, Verdict.UNKNOWN: 4, Verdict.CRITICAL: 4}
@@ -40,7 +39,7 @@ def lag(
     settings = session.settings()
     specs = list(settings.streams) if everything else [settings.stream(name) for name in dict.fromkeys(streams or ())]
     doors = LagDoors(
-        storage_for=storage_for,
+        storage_for=settings.storage_for,
         access_for=lambda spec: access_of(spec.kafka.bootstrap_servers, spec.kafka.options),
         broker_for=lambda access: session.wiring.broker(access, session.clock),
         clock=session.clock,

@@ -15,7 +15,6 @@ from streamops.cli.options import AsJson, session_of
 from streamops.cli.wiring import Session
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
-from streamops.storage.kinds import storage_for
 from streamops.supervisor import Supervisor
 from streamops.supervisor.reconcile import Declared, Doors, Finding, Reconciler, Report, Severity
 from streamops.supervisor.reconcile.finding import told
@@ -69,7 +68,7 @@ def _reconciler(session: Session) -> Reconciler:
         )
 
     doors = Doors(
-        storage_for=storage_for,
+        storage_for=settings.storage_for,
         launcher=wiring.launcher,
         clock=wiring.clock,
         supervisor_of=supervisor_of,

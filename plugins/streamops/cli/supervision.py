@@ -15,7 +15,6 @@ from streamops.errors import StreamOpsError
 from streamops.settings import SettingsProblem
 from streamops.settings.follow import ASK_INTERVAL, FollowedFile
 from streamops.spec import StreamSpec
-from streamops.storage.kinds import storage_for
 from streamops.supervisor import Decision, Look, Supervisor
 from streamops.supervisor.reconcile import Pruner
 from streamops.supervisor.status import Phase, stream_status
@@ -112,6 +111,7 @@ class Supervision:
 
     def _prune(self) -> None:
         wiring, state_root = self._wiring, self._settings.state_root
+        storage_for = self._settings.storage_for
         pruner = Pruner(storage_for=storage_for, launcher=wiring.launcher, clock=wiring.clock, state_root=state_root)
         try:
             pruner.run(self.specs, patience=wiring.patience)

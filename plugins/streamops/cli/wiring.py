@@ -56,7 +56,7 @@ class Wiring:
         """A supervisor of one stream; those of many share a registry."""
         return kind(
             spec,
-            storage=storage_for(spec.checkpoint),
+            storage=storage_for(spec.checkpoint, access=spec.file_access),
             launcher=self.launcher,
             clock=self.clock,
             state_root=state_root,
@@ -118,7 +118,7 @@ class Session:
         """Where the person at this terminal plans acts, puts them on record and follows them."""
         return Desk(
             self.supervisor(spec),
-            storage=storage_for(spec.checkpoint),
+            storage=storage_for(spec.checkpoint, access=spec.file_access),
             clock=self.clock,
             state_root=self.settings().state_root,
             author=this_person(),
@@ -128,7 +128,7 @@ class Session:
 
     def run_desk(self, spec: StreamSpec) -> RunDesk:
         """Where that person plans bounded runs, asks for them and follows them."""
-        return RunDesk(self.desk(spec), storage=storage_for(spec.checkpoint), clock=self.clock)
+        return RunDesk(self.desk(spec), storage=storage_for(spec.checkpoint, access=spec.file_access), clock=self.clock)
 
     def backfill_desk(self, spec: StreamSpec) -> BackfillDesk:
         """Where that person plans backfills of a stream. SettingsError where its cluster can't be asked at all, StorageError
@@ -137,7 +137,7 @@ class Session:
         self.refuse_unmounted(spec)
         return BackfillDesk(
             spec,
-            storage=storage_for(spec.checkpoint),
+            storage=storage_for(spec.checkpoint, access=spec.file_access),
             clock=self.clock,
             author=this_person(),
             broker=self.wiring.broker_of(spec) if spec.reads_kafka else None,
@@ -146,8 +146,9 @@ class Session:
 
     def backfills(self, spec: StreamSpec) -> tuple[BackfillStanding, ...]:
         """Where each backfill of a stream stands. StorageError where nobody can tell which there are."""
+        settings = self.settings()
         doors = BackfillDoors(
-            storage_for=storage_for, launcher=self.wiring.launcher, state_root=self.settings().state_root
+            storage_for=settings.storage_for, launcher=self.wiring.launcher, state_root=settings.state_root
         )
         found, now = read_backfills(spec.name, spec.checkpoint, doors), self.clock.now()
         return tuple(standing_of(facts, now=now) for facts in found)
@@ -159,7 +160,7 @@ class Session:
 
     def log_reader(self, spec: StreamSpec) -> LogReader:
         """The control log of a stream, to read."""
-        return LogReader.of_checkpoint(storage_for(spec.checkpoint), spec.checkpoint)
+        return LogReader.of_checkpoint(storage_for(spec.checkpoint, access=spec.file_access), spec.checkpoint)
 
 
 def usable(settings: Settings) -> Settings:

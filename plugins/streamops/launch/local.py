@@ -12,11 +12,10 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 from streamops.control.drivers import Heartbeat
 from streamops.control.records import DriverHandle
-from streamops.errors import LaunchError
+from streamops.errors import LaunchError, StorageError
 from streamops.launch.command import spark_submit_command
 from streamops.launch.environment import driver_environment, missing_variables
 from streamops.launch.port import DriverState, DriverStatus, FoundDriver, SubmitRequest
@@ -34,6 +33,7 @@ from streamops.launch.processes import (
     why_group_is_hidden,
     why_hidden,
 )
+from streamops.storage.local import make_folder, open_new
 
 KIND = "local"
 
@@ -53,8 +53,8 @@ class LocalLauncher:
         if missing := self.missing(request.variables):
             raise LaunchError(f"{request.name}: {', '.join(missing)} (launch.environment) are not set on {host.host}")
         try:
-            Path(request.log).parent.mkdir(parents=True, exist_ok=True)
-            with open(request.log, "ab") as log:
+            make_folder(os.path.dirname(request.log), request.access)
+            with open(open_new(request.log, os.O_WRONLY | os.O_APPEND, request.access), "ab") as log:
                 process = subprocess.Popen(
                     spark_submit_command(request),
                     stdin=subprocess.DEVNULL,
@@ -64,7 +64,7 @@ class LocalLauncher:
                     env=driver_environment(os.environ, request.variables) | dict(request.environment),
                     start_new_session=True,
                 )
-        except OSError as error:
+        except (OSError, StorageError) as error:
             raise LaunchError(f"{request.spark_submit} could not be started for {request.name}: {error}") from error
         # The supervisor may end long before the driver: whoever collects the child then, it is not this object.
         process.returncode = 0

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from streamops.control.drivers import DriverTraces, Heartbeat
 from streamops.control.records import DriverHandle
+from streamops.storage import FileAccess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,8 @@ class SubmitRequest:
     """Path of the file that takes the driver's stdout and stderr."""
     folder: str
     """Working directory of the driver."""
+    access: FileAccess = FileAccess.OWNER
+    """Who may read the log."""
 
 
 class DriverState(StrEnum):

@@ -22,7 +22,7 @@ from typing import Any
 from streamops.errors import CorruptRecordError, ObjectNotFoundError, SettingsError, StorageError
 from streamops.settings.folders import resolve_state_folder
 from streamops.settings.yaml_file import parse_yaml
-from streamops.storage import join
+from streamops.storage import FileAccess, join
 from streamops.storage.kinds import storage_for
 from streamops.storage.local import LocalStorage
 
@@ -92,7 +92,8 @@ def write_last_good(state_root: str, version: LastGood) -> None:
     if len(content) > MOST_BYTES:
         log.warning("%s is not kept: %d bytes, %d are the most", version.path, len(content), MOST_BYTES)
         return
-    storage_for(address).write(address, content)
+    access = FileAccess(version.sections.get("file_access", FileAccess.OWNER))
+    storage_for(address, access=access).write(address, content)
 
 
 def note_state_root(path: str | Path, state_root: str, environment: Mapping[str, str]) -> None:

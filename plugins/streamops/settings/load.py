@@ -19,6 +19,7 @@ from streamops.settings.yaml_file import Place, YamlFile, parse_yaml
 from streamops.spec import Mode, StreamSpec
 from streamops.spec.health_rounds import HealthRounds
 from streamops.spec.stream import is_stream_name
+from streamops.storage import FileAccess
 
 DEFAULT_PATH = "config/streams.yaml"
 PATH_VARIABLE = "STREAMOPS_CONFIG"
@@ -86,7 +87,7 @@ def settings_of(path: str | Path, file: YamlFile, *, checks_files: bool = True) 
     for name in top.streams:
         spec, refused = _stream(name, top, root, checks_files=checks_files)
         if spec:
-            specs.append(replace(spec, namespace=top.namespace))
+            specs.append(replace(spec, namespace=top.namespace, file_access=top.file_access))
             declared[name] = _as_declared(top, name, spec)
         refusals += [(name, refusal) for refusal in refused]
     shared = conflicts(specs, state_root=top.state_root)
@@ -95,6 +96,7 @@ def settings_of(path: str | Path, file: YamlFile, *, checks_files: bool = True) 
         path=str(path),
         state_root=top.state_root,
         namespace=top.namespace,
+        file_access=top.file_access,
         streams=tuple(spec for spec in specs if spec.name not in shared),
         errors=tuple(problem_of(path, name, top.place(name, refusal.place), refusal) for name, refusal in refusals),
         checkpoint_health=top.checkpoint_health,
@@ -147,6 +149,7 @@ class _TopLevel:
 
     state_root: str
     namespace: str
+    file_access: FileAccess
     defaults: dict[str, Any]
     streams: dict[str, Any]
     duplicates: dict[str, tuple[Refusal, ...]]
@@ -191,6 +194,7 @@ def _top_level(file: YamlFile, root: str) -> _TopLevel | tuple[Refusal, ...]:
     return _TopLevel(
         state_root=state_root,
         namespace=declared.namespace,
+        file_access=declared.file_access,
         defaults=defaults,
         streams=declared.streams,
         duplicates=duplicates,

@@ -9,6 +9,8 @@ from streamops.settings.notices import notices_of
 from streamops.settings.problems import SettingsProblem
 from streamops.spec import StreamSpec
 from streamops.spec.health_rounds import HealthRounds
+from streamops.storage import FileAccess, Storage
+from streamops.storage.kinds import storage_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,8 @@ class Settings:
     errors: tuple[SettingsProblem, ...]
     namespace: str = ""
     """What the ids of its DAGs begin with; for several settings files in one Airflow."""
+    file_access: FileAccess = FileAccess.OWNER
+    """Who may read and write what the suite keeps on file systems."""
     kept: tuple[KeptStream, ...] = ()
     """Of `streams` those that go by their last good declaration. For each there is a problem in `errors`."""
     checkpoint_health: HealthRounds = field(default_factory=HealthRounds)
@@ -60,6 +64,10 @@ class Settings:
     def whole(self) -> tuple[SettingsProblem, ...]:
         """What is wrong with the file as a whole: with any of it the file declares no stream."""
         return tuple(problem for problem in self.errors if not problem.stream)
+
+    def storage_for(self, address: str) -> Storage:
+        """The storage behind an address, which gives new files the access that is declared."""
+        return storage_for(address, access=self.file_access)
 
     def stream(self, name: str) -> StreamSpec:
         """One stream; SettingsError with its problems, or with names that are close, when there is no such spec."""

@@ -23,6 +23,7 @@ from streamops.settings.schedules import checked_cron, checked_time_zone
 from streamops.spec import CatchupSpec, Keep, LaunchSpec, StateSpec, StateStore, Timings, Trigger
 from streamops.spec.health_rounds import CALLABLE_NAME, MOST_SHARDS, SHORTEST, HealthRounds
 from streamops.spec.stream import MOST_DAYS_KEPT
+from streamops.storage import FileAccess
 
 _CATCHUP = CatchupSpec()
 _KEEP = Keep()
@@ -229,6 +230,9 @@ class DeclaredFile(Declared):
 
     state_root: Name = Field(description="a path or an address of a folder")
     namespace: Namespace = Field(default="", description=A_NAMESPACE)
+    file_access: FileAccess = Field(
+        default=FileAccess.OWNER, strict=False, description=f"one of {', '.join(FileAccess)}"
+    )
     checkpoint_health: DeclaredHealthRounds = Field(
         default_factory=DeclaredHealthRounds, description="a mapping, for example {every: 5m}"
     )

@@ -26,4 +26,5 @@ class CappedLog:
         with suppress(OSError):
             if os.path.getsize(self._path) > self._cap:
                 shutil.copyfile(self._path, self._path + ".1")
+                shutil.copymode(self._path, self._path + ".1")
                 os.truncate(self._path, 0)

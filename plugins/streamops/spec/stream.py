@@ -12,6 +12,7 @@ from streamops.restart import RestartPolicy
 from streamops.spec.sinks import SinkSpec
 from streamops.spec.sources import KafkaSource, Source
 from streamops.spec.state import StateSpec
+from streamops.storage import FileAccess
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 
@@ -191,6 +192,8 @@ class StreamSpec:
     description: str = ""
     namespace: str = ""
     """Of the settings file: begins the ids of its DAGs. No driver is told."""
+    file_access: FileAccess = FileAccess.OWNER
+    """Who may read and write what supervisors keep of the stream; common to all streams of a file."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

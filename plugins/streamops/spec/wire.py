@@ -14,12 +14,13 @@ _KINDS = {DeltaTableSource: "delta", FilesSource: "files", CustomSource: "custom
 """The word that tells a driver which source it is. A Kafka source bears none: claims had no other for long."""
 
 _LATER = {"state": dataclasses.asdict(StateSpec()), "metrics": False, "parameters": ()}
-"""Fields that came after the first claims, with their defaults: left out, so that an upgrade is no other declaration."""
+"""Fields that came after the first claims, with their defaults: left out, so that an upgrade is no other declaration.
 
-
-_UNTOLD = frozenset({"keep", "namespace"})
-"""What concerns neither a driver nor its claim: pruning goes by the declaration of the moment, and so does where Airflow shows
-the stream."""
+So are those inside of others, below.
+"""
+_UNTOLD = frozenset({"file_access", "keep", "namespace"})
+"""What concerns neither a driver nor its claim: pruning and the rights of new files go by the declaration of the moment, and so
+does where Airflow shows the stream."""
 
 
 def spec_text(spec: StreamSpec) -> str:
@@ -27,6 +28,10 @@ def spec_text(spec: StreamSpec) -> str:
     told = {name: value for name, value in dataclasses.asdict(spec).items() if name not in _UNTOLD}
     fields = {name: value for name, value in told.items() if value != _LATER.get(name, ...)}
     fields["sink"] = {name: value for name, value in fields["sink"].items() if value is not None}
+    if not spec.launch.environment:
+        del fields["launch"]["environment"]
+    if spec.sink.rest and not spec.sink.rest.url_file:
+        del fields["sink"]["rest"]["url_file"]
     if kind := _KINDS.get(type(spec.source)):
         fields["source"]["kind"] = kind
     return json.dumps(fields, default=_plain, sort_keys=True, ensure_ascii=False)

@@ -1,10 +1,11 @@
 """The only door to files: six verbs, the same for a local folder, memory and (later) object stores."""
 
 from streamops.storage.address import canonical_address, is_inside, join, parent
-from streamops.storage.port import DEFAULT_READ_LIMIT, FileDetail, ReadableStorage, Storage, WritableStorage
+from streamops.storage.port import DEFAULT_READ_LIMIT, FileAccess, FileDetail, ReadableStorage, Storage, WritableStorage
 
 __all__ = [
     "DEFAULT_READ_LIMIT",
+    "FileAccess",
     "FileDetail",
     "ReadableStorage",
     "Storage",

@@ -10,11 +10,17 @@ from datetime import UTC, datetime
 
 from streamops.errors import ObjectExistsError, ObjectNotFoundError, ObjectTooLargeError, StorageError
 from streamops.storage.address import local_path
-from streamops.storage.port import DEFAULT_READ_LIMIT, FileDetail
+from streamops.storage.port import DEFAULT_READ_LIMIT, FileAccess, FileDetail
 
 
 class LocalStorage:
-    """A local folder behind the storage port; a crash of the process or the host leaves no half file."""
+    """A local folder behind the storage port; a crash of the process or the host leaves no half file.
+
+    What it makes is for its owner alone, or for the group; what is there keeps its rights.
+    """
+
+    def __init__(self, access: FileAccess = FileAccess.OWNER) -> None:
+        self._access = access
 
     def list(self, directory: str, *, after: str = "") -> tuple[str, ...]:
         try:
@@ -69,10 +75,11 @@ class LocalStorage:
         final = _path(address)
         folder = os.path.dirname(final)
         temporary = os.path.join(folder, f".{os.path.basename(final)}.{uuid.uuid4().hex}.tmp")
-        _make_folder(folder)
+        make_folder(folder, self._access)
         with _translated(address):
             try:
-                with open(temporary, "xb") as file:
+                descriptor = open_new(temporary, os.O_WRONLY | os.O_EXCL, self._access)
+                with open(descriptor, "wb") as file:
                     file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
@@ -90,20 +97,32 @@ def _path(address: str) -> str:
     return path
 
 
-def _make_folder(folder: str) -> None:
-    """Make a folder and those above it, each durably: a record must not vanish with a folder that was new."""
+def make_folder(folder: str, access: FileAccess) -> None:
+    """Make a folder and those above it, each durably: a record must not vanish with a folder that was new. StorageError."""
     if os.path.isdir(folder):
         return
     above = os.path.dirname(folder)
-    _make_folder(above)
+    make_folder(above, access)
     try:
         with suppress(FileExistsError):
-            os.mkdir(folder)
+            os.mkdir(folder, access.folder_mode)
+            if access is FileAccess.GROUP:
+                os.chmod(folder, access.folder_mode)  # mkdir takes off what the umask says, and knows no setgid.
         if not os.path.isdir(folder):
             raise StorageError(f"file://{folder} is a file, a folder is expected")
         _sync_folder(above)
     except OSError as error:
         raise StorageError(f"file://{folder} can't be made: {error.strerror}") from error
+
+
+def open_new(path: str, flags: int, access: FileAccess) -> int:
+    """A descriptor of a file that is made if it is not there, which must not be readable for a moment. OSError."""
+    if os.path.exists(path):
+        return os.open(path, flags)
+    descriptor = os.open(path, flags | os.O_CREAT, access.file_mode)
+    if access is FileAccess.GROUP:
+        os.fchmod(descriptor, access.file_mode)
+    return descriptor
 
 
 def _sync_folder(folder: str) -> None:

@@ -7,10 +7,29 @@ Split in three, because a driver may do less than a supervisor: Hadoop's create 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol
 
 DEFAULT_READ_LIMIT = 4 * 1024 * 1024
 """Bytes. No file that the suite reads whole is larger when it is healthy."""
+
+
+class FileAccess(StrEnum):
+    """Who may read and write what the suite keeps on a file system."""
+
+    OWNER = "owner"
+    GROUP = "group"
+    """The group of the folder above, whose members share the streams."""
+
+    @property
+    def file_mode(self) -> int:
+        """Of new files."""
+        return 0o660 if self is FileAccess.GROUP else 0o600
+
+    @property
+    def folder_mode(self) -> int:
+        """Of new folders; setgid hands the group on to what is made in them."""
+        return 0o2770 if self is FileAccess.GROUP else 0o700
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

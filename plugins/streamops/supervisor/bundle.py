@@ -17,7 +17,7 @@ from pathlib import Path
 import streamops
 from streamops.control.state import LogState
 from streamops.errors import SettingsError
-from streamops.storage import Storage, join
+from streamops.storage import FileAccess, Storage, join
 from streamops.storage.address import local_path, parent
 from streamops.storage.local import LocalStorage
 
@@ -73,14 +73,14 @@ class KeptBundle:
     """Control folders whose drivers were ever given it; none where a version made it that noted none."""
 
 
-def driver_bundle(state_root: str, *, user: str = "") -> DriverBundle:
+def driver_bundle(state_root: str, *, user: str = "", access: FileAccess = FileAccess.OWNER) -> DriverBundle:
     """The bundle of this version below the state root; written once. `user` is the control folder of who is given it.
 
     The note comes first: a pruner that has looked before it finds an old bundle young again.
     """
     content = _zip()
     folder = join(bundles_folder(state_root), _name_of(content))
-    storage = LocalStorage()
+    storage = LocalStorage(access)
     if user:
         note = hashlib.sha256(user.encode()).hexdigest()[:16]
         if note not in storage.list(join(folder, _USERS)):

@@ -18,7 +18,7 @@ FORCED_CONF = (
 
 def submit_request(spec: StreamSpec, epoch: Epoch, control: str, state_root: str) -> SubmitRequest:
     """What the launcher is asked for; the claim's own number, epoch and token are the driver's only arguments."""
-    bundle = driver_bundle(state_root, user=control)
+    bundle = driver_bundle(state_root, user=control, access=spec.file_access)
     log = local_path(join(log_folder(state_root, spec.name), f"{epoch.number:06d}.log")) or ""
     return SubmitRequest(
         token=epoch.claim.token,
@@ -41,6 +41,7 @@ def submit_request(spec: StreamSpec, epoch: Epoch, control: str, state_root: str
         environment=_python_beside(spec.launch.spark_submit),
         variables=spec.launch.environment,
         log=log,
+        access=spec.file_access,
         folder=spec.launch.folder or "/",
     )
 

@@ -1,8 +1,10 @@
 """Real processes: a shell script stands in for spark-submit, everything else is as in production."""
 
 import os
+import pickle
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import uuid
@@ -18,6 +20,7 @@ from streamops.launch import DriverState, SubmitRequest
 from streamops.launch.command import spark_submit_command
 from streamops.launch.local import LocalLauncher
 from streamops.launch.processes import live_group, read_stat, this_host
+from streamops.storage import FileAccess
 from support.observations import a_beat
 from support.waiting import eventually
 
@@ -125,10 +128,9 @@ def test_a_driver_writes_to_its_log_and_adds_to_what_is_there(place):
 def test_a_driver_outlives_the_process_that_submitted_it(place):
     request = place.request()
     code = (
-        "import sys\n"
-        "from streamops.launch import SubmitRequest\n"
+        "import pickle, sys\n"
         "from streamops.launch.local import LocalLauncher\n"
-        f"print(LocalLauncher().submit({request!r}).process)\n"
+        f"print(LocalLauncher().submit(pickle.loads({pickle.dumps(request)!r})).process)\n"
     )
     parent = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True
@@ -156,6 +158,22 @@ def test_the_command_is_spark_submits_own(place):
         *("--conf", "a.b=c=d", "--jars", "x.jar,y.jar", "--py-files", "streamops.zip"),
         *("driver.py", "--e", "1"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("access", "file_mode", "folder_mode"),
+    [
+        pytest.param(FileAccess.OWNER, 0o600, 0o700, id="owner"),
+        pytest.param(FileAccess.GROUP, 0o660, 0o2770, id="group"),
+    ],
+)
+def test_the_log_is_for_its_owner_or_group_alone(place, access, file_mode, folder_mode):
+    request = place.request(access=access)
+
+    place.submit(access=access)
+
+    assert stat.S_IMODE(Path(request.log).stat().st_mode) == file_mode
+    assert stat.S_IMODE(Path(request.log).parent.stat().st_mode) == folder_mode
 
 
 def inherited(place: Place, handle: DriverHandle) -> dict[str, str]:
@@ -297,10 +315,9 @@ def test_a_driver_whose_leader_was_killed_is_broken_while_a_child_lives(place):
 def test_a_zombie_is_dead_although_its_pid_is_still_there(place):
     request = place.request()
     code = (
-        "import sys\n"
-        "from streamops.launch import SubmitRequest\n"
+        "import pickle, sys\n"
         "from streamops.launch.local import LocalLauncher\n"
-        f"print(LocalLauncher().submit({request!r}).process, flush=True)\n"
+        f"print(LocalLauncher().submit(pickle.loads({pickle.dumps(request)!r})).process, flush=True)\n"
         "sys.stdin.read()\n"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

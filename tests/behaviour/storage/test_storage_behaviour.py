@@ -1,16 +1,18 @@
 """What the port promises, asked of every storage. A storage that passes here may hold a control log."""
 
 import os
+import stat
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 import pytest
 
 from streamops.control.log import LogReader
 from streamops.errors import ObjectExistsError, ObjectNotFoundError, ObjectTooLargeError, StorageError
-from streamops.storage import join
+from streamops.storage import FileAccess, join
 from streamops.storage.local import LocalStorage
 from streamops.storage.memory import MemoryStorage
 
@@ -428,3 +430,48 @@ def test_nothing_of_a_failed_write_is_left(tmp_path):
     with pytest.raises(StorageError):
         LocalStorage().write(f"file://{tmp_path}/target", b"x")
     assert os.listdir(tmp_path) == ["target"]
+
+
+def modes(root: Path) -> dict[str, int]:
+    """Of everything below a folder, by its path in it."""
+    return {str(path.relative_to(root)): stat.S_IMODE(path.stat().st_mode) for path in sorted(root.rglob("*"))}
+
+
+@pytest.fixture(params=[0o022, 0o000, 0o077], ids=["umask 022", "umask 000", "umask 077"])
+def umask(request):
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("umask")
+@pytest.mark.parametrize(
+    ("access", "file_mode", "folder_mode"),
+    [
+        pytest.param(FileAccess.OWNER, 0o600, 0o700, id="owner"),
+        pytest.param(FileAccess.GROUP, 0o660, 0o2770, id="group"),
+    ],
+)
+def test_files_and_folders_are_for_their_owner_or_group_alone(tmp_path, access, file_mode, folder_mode):
+    storage = LocalStorage(access)
+
+    storage.create(f"file://{tmp_path}/c.streamops/log/1.json", b"x")
+    storage.write(f"file://{tmp_path}/c.streamops/snapshot.json", b"x")
+    storage.write(f"file://{tmp_path}/c.streamops/snapshot.json", b"y")
+
+    assert modes(tmp_path) == {
+        "c.streamops": folder_mode,
+        "c.streamops/log": folder_mode,
+        "c.streamops/log/1.json": file_mode,
+        "c.streamops/snapshot.json": file_mode,
+    }
+
+
+@pytest.mark.parametrize("access", FileAccess)
+def test_a_folder_that_was_there_keeps_its_mode(tmp_path, access):
+    (tmp_path / "log").mkdir(mode=0o755)
+    (tmp_path / "log").chmod(0o755)
+
+    LocalStorage(access).create(f"file://{tmp_path}/log/1.json", b"x")
+
+    assert modes(tmp_path)["log"] == 0o755

@@ -68,3 +68,13 @@ def test_a_piece_that_cannot_be_written_troubles_nobody(path):
     CappedLog(str(path), cap=10).cap()
 
     assert path.read_text() == "x" * 11
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o660])
+def test_the_older_piece_has_the_mode_of_the_log(path, mode):
+    path.write_text("x" * 11)
+    path.chmod(mode)
+
+    CappedLog(str(path), cap=10).cap()
+
+    assert path.with_name("1.log.1").stat().st_mode & 0o777 == mode
