@@ -15,7 +15,7 @@ from streamops.clock import Clock
 from streamops.control.records import DriverEnded, DriverHandle, Record, Submitted
 from streamops.errors import LaunchError, ObjectNotFoundError
 from streamops.spec import StreamSpec
-from streamops.supervisor.driver_log import TAIL_LIMIT, tail, text_lines
+from streamops.supervisor.driver_log import TAIL_LIMIT, open_log, tail, text_lines
 
 FOLLOW_POLL = timedelta(milliseconds=500)
 
@@ -68,7 +68,7 @@ def follow_log(path: str, *, position: int, clock: Clock) -> Iterator[tuple[str,
     while True:
         clock.sleep(FOLLOW_POLL)
         try:
-            with open(path, "rb") as file:
+            with open_log(path) as file:
                 if file.seek(0, os.SEEK_END) < position:
                     position, pending = 0, b""
                 file.seek(position)

@@ -5,16 +5,18 @@ Names as the Delta protocol has them: `…07.json` for a commit, `…05.checkpoi
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from streamops.errors import ObjectNotFoundError
-from streamops.storage import ReadableStorage, join
+from streamops.errors import DeltaLogError, ObjectNotFoundError
+from streamops.storage import FileDetail, ReadableStorage, join
 
 DELTA_LOG = "_delta_log"
 
 _COMMIT = re.compile(r"(\d{20})\.json", re.ASCII)
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.(?:\d{10}\.\d{10}\.)?(?:[0-9a-f-]{36}\.)?(?:parquet|json)", re.ASCII)
 _SIDECARS = "_sidecars"
+_LAST_CHECKPOINT = "_last_checkpoint"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +33,8 @@ class LogSize:
 def log_size(storage: ReadableStorage, table: str) -> LogSize:
     """The part of a table's log that its newest version is read from.
 
-    Raises ObjectNotFoundError where no table lies there, StorageError where the place can't be asked.
+    Raises ObjectNotFoundError where no table lies there, StorageError where the place can't be asked, DeltaLogError for a name
+    of the log that is no file: the library would wait for ever for the writer of a FIFO.
     """
     folder = join(table, DELTA_LOG)
     names = storage.list(folder)
@@ -43,6 +46,7 @@ def log_size(storage: ReadableStorage, table: str) -> LogSize:
     needed = [name for name, version in checkpoints.items() if version == newest]
     needed += [name for name, version in commits.items() if version > newest]
     details = storage.details(folder, only=needed)
+    _refuse_what_is_no_file(storage, table, {*needed, _LAST_CHECKPOINT} & {*names}, details)
     if _SIDECARS in names and newest >= 0:
         details += storage.details(join(folder, _SIDECARS))
     return LogSize(
@@ -50,6 +54,19 @@ def log_size(storage: ReadableStorage, table: str) -> LogSize:
         size=sum(detail.size for detail in details),
         earliest_commit=min(commits.values(), default=None),
     )
+
+
+def _refuse_what_is_no_file(
+    storage: ReadableStorage, table: str, read: Collection[str], found: Collection[FileDetail]
+) -> None:
+    unseen = {*read} - {detail.name for detail in found}
+    if not unseen:
+        return
+    folder = join(table, DELTA_LOG)
+    unseen -= {detail.name for detail in storage.details(folder, only=unseen)}
+    # One that Delta has cleaned up meanwhile is not listed any more.
+    if wrong := sorted(unseen & {*storage.list(folder)} if unseen else ()):
+        raise DeltaLogError(f"{table}: {DELTA_LOG}/{wrong[0]} is no regular file")
 
 
 def commits_from(storage: ReadableStorage, table: str, version: int) -> tuple[tuple[int, str], ...]:

@@ -54,7 +54,7 @@ class LocalLauncher:
             raise LaunchError(f"{request.name}: {', '.join(missing)} (launch.environment) are not set on {host.host}")
         try:
             make_folder(os.path.dirname(request.log), request.access)
-            with open(open_new(request.log, os.O_WRONLY | os.O_APPEND, request.access), "ab") as log:
+            with open(open_new(request.log, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW, request.access), "ab") as log:
                 process = subprocess.Popen(
                     spark_submit_command(request),
                     stdin=subprocess.DEVNULL,

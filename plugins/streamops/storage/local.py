@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from typing import BinaryIO
 
 from streamops.errors import ObjectExistsError, ObjectNotFoundError, ObjectTooLargeError, StorageError
 from streamops.storage.address import local_path
@@ -43,7 +44,7 @@ class LocalStorage:
         return tuple(found)
 
     def read(self, address: str, *, limit: int = DEFAULT_READ_LIMIT) -> bytes:
-        with _translated(address), open(_path(address), "rb") as file:
+        with _translated(address), open_regular(_path(address)) as file:
             content = file.read(limit + 1)
         if len(content) > limit:
             raise ObjectTooLargeError(f"{address} is larger than {limit} bytes: it is not what it claims to be")
@@ -113,6 +114,15 @@ def make_folder(folder: str, access: FileAccess) -> None:
         _sync_folder(above)
     except OSError as error:
         raise StorageError(f"file://{folder} can't be made: {error.strerror}") from error
+
+
+def open_regular(path: str, *, flags: int = 0) -> BinaryIO:
+    """A file to read. OSError; also for a FIFO or a device, where opening or reading would wait for somebody for ever."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "no regular file", path)
+    return open(descriptor, "rb")
 
 
 def open_new(path: str, flags: int, access: FileAccess) -> int:

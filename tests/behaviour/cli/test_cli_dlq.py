@@ -1,5 +1,7 @@
 """`streamops dlq`: what the table of dead letters holds, shown."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -177,3 +179,49 @@ def test_a_time_beyond_every_calendar_is_left_out(terminal: Terminal, dead: Path
     answer = terminal.run("dlq", "orders", "--json")
 
     assert (answer.code, answer.document["letters"][0]["at"]) == (0, None)
+
+
+def a_file(path: Path) -> None:
+    path.write_text("x")
+
+
+def a_link_to_itself(path: Path) -> None:
+    path.symlink_to(path)
+
+
+@pytest.mark.parametrize("made", [a_file, os.mkfifo, a_link_to_itself])
+def test_what_is_no_folder_in_place_of_the_table_is_told(
+    terminal: Terminal, dead: Path, made: Callable[[Path], None]
+) -> None:
+    dead.parent.mkdir(parents=True)
+    made(dead)
+
+    answer = terminal.run("dlq", "orders")
+
+    assert (answer.code, answer.out) == (1, "")
+    assert f"file://{dead}/_delta_log: " in answer.err
+
+
+@pytest.mark.parametrize("name", ["_last_checkpoint", "00000000000000000001.json"])
+def test_a_fifo_in_the_log_of_the_table_makes_nobody_wait(terminal: Terminal, dead: Path, name: str) -> None:
+    append(dead, a_letter(3))
+    os.mkfifo(dead / "_delta_log" / name)
+
+    answer = terminal.run("dlq", "orders")
+
+    assert (answer.code, answer.out) == (1, "")
+    assert f"_delta_log/{name} is no regular file" in answer.err
+
+
+def test_a_table_whose_name_has_control_characters_is_told_in_plain_letters(terminal: Terminal, dead: Path) -> None:
+    append(dead, a_letter(3))
+    name = "data/dead/\x1b[31m\x07"
+    dead.rename(terminal.project.root / name)
+    terminal.declare("orders", sink={"dead_letters": name})
+
+    answer = terminal.run("dlq", "orders")
+
+    # The library takes no such path, which Spark makes all the same.
+    assert (answer.code, answer.out) == (1, "")
+    assert "the Delta log can't be read" in answer.err
+    assert all(letter.isprintable() or letter == "\n" for letter in answer.err)

@@ -1,3 +1,6 @@
+import os
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -137,3 +140,96 @@ def test_a_log_that_was_pruned_is_called_so(terminal: Terminal) -> None:
     assert "orders, epoch 1: log pruned: it ended at" in pruned.err
     assert "the last 2 epochs and 1 days are kept" in pruned.err
     assert "log pruned" not in kept.err
+
+
+def a_directory(path: Path) -> None:
+    path.mkdir()
+
+
+def a_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def a_link(path: Path) -> None:
+    (path.parent / "shadow").write_text("root:x\n")
+    path.symlink_to(path.parent / "shadow")
+
+
+def a_loop(path: Path) -> None:
+    path.symlink_to(path)
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        pytest.param(a_directory, "no regular file", id="a folder"),
+        pytest.param(a_fifo, "no regular file", id="a FIFO, which would wait for ever"),
+        pytest.param(a_link, "symbolic links", id="a link to a file of somebody else"),
+        pytest.param(a_loop, "symbolic links", id="a link to itself"),
+    ],
+)
+def test_what_is_no_log_at_its_place_is_told_and_not_read(
+    terminal: Terminal, made: Callable[[Path], None], reason: str
+) -> None:
+    terminal.started()
+    path = Path(terminal.launcher.drivers[-1].handle.log)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made(path)
+
+    answer = terminal.run("logs", "orders")
+
+    assert (answer.code, answer.out) == (1, "")
+    assert "driver log" in answer.err
+    assert reason in answer.err
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        pytest.param("/dev/zero", id="a device without an end"),
+        pytest.param("/no/such\x1b[31m\x07/log", id="control characters"),
+        pytest.param("/no/../such/../log", id="a path upwards"),
+        pytest.param("/" + "d" * 5000, id="longer than a name may be"),
+        pytest.param("/no\0such", id="a null character"),
+    ],
+)
+def test_a_path_of_a_record_that_leads_nowhere_is_told_in_plain_letters(terminal: Terminal, log: str) -> None:
+    terminal.started()
+    ControlLog.of_checkpoint(terminal.storage, terminal.spec().checkpoint).append(
+        new_record(
+            Submitted(epoch=1, handle=replace(terminal.launcher.drivers[-1].handle, log=log)),
+            number=terminal.state().next_number,
+            clock=terminal.clock,
+            author=this_person(),
+            reason="forged",
+        )
+    )
+
+    answer = terminal.run("logs", "orders")
+
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.err.startswith("error: ")
+    assert all(letter.isprintable() or letter == "\n" for letter in answer.err)
+
+
+def test_the_end_of_a_huge_log_costs_no_more_than_its_end(terminal: Terminal) -> None:
+    terminal.started()
+    path = written(terminal, "")
+    with open(path, "r+b") as file:
+        file.truncate(1 << 40)
+        file.seek(0, os.SEEK_END)
+        file.write(b"\nlast\n")
+
+    answer = terminal.run("logs", "orders", "--lines", "1")
+
+    assert (answer.code, answer.out) == (0, "last\n")
+
+
+@pytest.mark.parametrize("stream", ["../orders", "/etc/passwd", "orders\0", "ord\x1b[31mers", "x" * 5000])
+@pytest.mark.parametrize("command", ["logs", "dlq"])
+def test_a_name_that_is_a_path_is_no_stream(terminal: Terminal, command: str, stream: str) -> None:
+    answer = terminal.run(command, stream)
+
+    assert (answer.code, answer.out) == (2, "")
+    assert "no stream is called" in answer.err
+    assert all(letter.isprintable() or letter == "\n" for letter in answer.err)

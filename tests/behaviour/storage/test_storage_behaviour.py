@@ -475,3 +475,15 @@ def test_a_folder_that_was_there_keeps_its_mode(tmp_path, access):
     LocalStorage(access).create(f"file://{tmp_path}/log/1.json", b"x")
 
     assert modes(tmp_path)["log"] == 0o755
+
+
+def test_a_fifo_is_no_file_and_nobody_waits_for_its_writer(tmp_path):
+    os.mkfifo(tmp_path / "1.json")
+
+    with pytest.raises(StorageError, match="no regular file"):
+        LocalStorage().read(f"file://{tmp_path}/1.json")
+
+
+def test_a_device_is_no_file(tmp_path):
+    with pytest.raises(StorageError, match="no regular file"):
+        LocalStorage().read("file:///dev/zero")
