@@ -174,6 +174,101 @@ def test_times_and_amounts_arrive_as_they_are(db: Database, spark, tmp_path: Pat
     ]
 
 
+def test_a_table_may_be_called_by_a_reserved_word_and_is_found_as_sql_finds_it(
+    db: Database, query: ReplayedQuery
+) -> None:
+    tables = ["user", "select", "Orders", "shop.order", "_" + "t" * 62]
+    db.ask("CREATE SCHEMA IF NOT EXISTS shop")
+    query.feed(a_row("a", 1, 1))
+    query.feed(a_row("a", 2, 2))
+
+    def write(batch, number) -> None:
+        for table in tables:
+            upserting(db.output(table))(batch, number)
+
+    query.run(write)
+
+    found = db.ask("SELECT schemaname, tablename FROM pg_tables WHERE schemaname IN ('public', 'shop')")
+    db.ask("DROP SCHEMA shop CASCADE")
+    written = {
+        ("public", "user"),
+        ("public", "select"),
+        ("public", "orders"),
+        ("shop", "order"),
+        ("public", tables[-1]),
+    }
+    assert {*found} == {*written, ("public", BATCHES), ("shop", BATCHES)}
+
+
+def test_a_hostile_name_of_a_table_is_a_name_and_nothing_else(db: Database, query: ReplayedQuery) -> None:
+    """Settings take no such name; a job may make one up."""
+    drop = "DROP TABLE victim; --"
+    tables = [f'orders"; {drop}', f"orders; {drop}", f"orders (x int); {drop}", f"o'; {drop}", "größe"]
+    db.ask("CREATE TABLE victim (x int)")
+    query.feed(a_row("a", 1, 1))
+
+    def write(batch, number) -> None:
+        for table in tables:
+            upserting(db.output(table))(batch, number)
+
+    query.run(write)
+
+    found = {name for (name,) in db.ask("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
+    assert found == {BATCHES, "victim", *(table.replace("DROP TABLE", "drop table") for table in tables)}
+
+
+HOSTILE = {
+    "quotation mark": 'x" int); DROP TABLE victim; --',
+    "two of them": 'x""y',
+    "semicolon": "a; DROP TABLE victim",
+    "apostrophe": "it's",
+    "reserved word": "select",
+    "no ASCII": "größe",
+    "dot": "a.b",
+    "space": "a b",
+    "percent": "a %s ? {x}",
+    "case": "camelCase",
+    "long": "l" * 80,
+    "long and no ASCII": "ü" * 40,
+}
+
+
+def test_a_hostile_name_of_a_column_is_a_name_and_nothing_else(db: Database, query: ReplayedQuery) -> None:
+    """A pivot makes columns of what records hold."""
+    db.ask("CREATE TABLE victim (x int)")
+    query.feed(a_row("a", 1, 1))
+    query.feed(a_row("a", 2, 2))
+
+    def write(batch, number) -> None:
+        for name in HOSTILE.values():
+            batch = batch.withColumn(name, batch["key"])
+        upsert_once(batch, db.output("by_key"), number, keys=["key"], newest_by=["version"])
+        upsert_once(batch, db.output("by_all"), number, keys=["key", *HOSTILE.values()], newest_by=["version"])
+
+    query.run(write)
+
+    columns = "SELECT column_name FROM information_schema.columns WHERE table_name = %s"
+    cut = {name.encode()[:63].decode(errors="ignore") for name in HOSTILE.values()}
+    for table in ("by_key", "by_all"):
+        assert {name for (name,) in db.ask(columns, table)} == {"key", "value", "version", *cut}
+    assert db.ask("SELECT key, value FROM by_key") == db.ask("SELECT key, value FROM by_all") == [("a", 2)]
+    assert db.ask("SELECT count(*) FROM victim") == [(0,)]
+    assert staging_tables(db) == []
+
+
+def test_columns_that_postgresql_would_cut_to_one_name_are_refused(db: Database, query: ReplayedQuery) -> None:
+    query.feed(a_row("a", 1, 1))
+
+    def write(batch, number) -> None:
+        twins = batch.withColumn("l" * 63 + "1", batch["value"]).withColumn("l" * 63 + "2", batch["value"])
+        upsert_once(twins, db.output("orders"), number, keys=["key"])
+
+    with pytest.raises(
+        Exception, match=r"columns l{63}1 and l{63}2 are one to PostgreSQL, which cuts names at 63 bytes"
+    ):
+        query.run(write)
+
+
 def test_a_table_without_its_key_is_refused_by_the_database(db: Database, query: ReplayedQuery) -> None:
     db.ask("CREATE TABLE orders (key TEXT, value INT, version INT)")
     query.feed(a_row("a", 1, 1))

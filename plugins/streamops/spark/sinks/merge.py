@@ -18,7 +18,8 @@ def newest(rows: "DataFrame", *, keys: Sequence[str], newest_by: Sequence[str]) 
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    of_key = Window.partitionBy(*keys).orderBy(*(f.col(name).desc() for name in newest_by))
+    by_key = [f.col(_quoted(key)) for key in keys]
+    of_key = Window.partitionBy(*by_key).orderBy(*(f.col(_quoted(name)).desc() for name in newest_by))
     return rows.withColumn(_RANK, f.row_number().over(of_key)).where(f.col(_RANK) == 1).drop(_RANK)
 
 

@@ -25,6 +25,8 @@ BATCHES = "streamops_batches"
 STAGING = "streamops_staging_"
 """What the names of staging tables begin with, beside the table that is written."""
 _DRIVER = "org.postgresql.Driver"
+_LONGEST_NAME = 63
+"""Bytes, unless the server was built otherwise."""
 _LOCK_LIMIT = "5s"
 _LOCK_NOT_AVAILABLE = "lock timeout"
 """In the text of PostgreSQL's error 55P03."""
@@ -45,6 +47,7 @@ def upsert_once(
     """
     if not to.url.startswith("jdbc:postgresql:"):
         raise SettingsError(f"sink.jdbc.url: {to.url} is not PostgreSQL's, and upsert_once writes its ON CONFLICT")
+    _refuse_cut_twins(rows.columns)
     if newest_by:
         rows = newest(rows, keys=keys, newest_by=newest_by)
     query, login = query_id(rows), _login(to)
@@ -52,13 +55,13 @@ def upsert_once(
         if _newest_batch(connection, to, query) >= number:
             return False
         staging = _own_staging(connection, to, query)
-        options = {"url": to.url, "dbtable": staging, "driver": _DRIVER, **login}
+        options = {"url": to.url, "dbtable": _table(staging), "driver": _DRIVER, **login}
         rows.write.format("jdbc").options(**options).mode("overwrite").save()
         _execute(connection, created_like(to.table, staging, keys=keys))
         is_new = _execute(connection, noted(_beside(to, BATCHES)), query, to.table, number) == 1
         if is_new:
             _execute(connection, upsert_statement(to.table, staging, rows.columns, keys=keys, newest_by=newest_by))
-        _execute(connection, f"DROP TABLE IF EXISTS {staging}")
+        _execute(connection, f"DROP TABLE IF EXISTS {_table(staging)}")
         connection.commit()
         return is_new
 
@@ -73,13 +76,13 @@ def is_no_text(name: str, text: "Column") -> "Check":
 def created_like(table: str, staging: str, *, keys: Sequence[str]) -> str:
     """The table with the columns of the rows, where there is none."""
     primary = ", ".join(_quoted(key) for key in keys)
-    return f"CREATE TABLE IF NOT EXISTS {table} (LIKE {staging}, PRIMARY KEY ({primary}))"
+    return f"CREATE TABLE IF NOT EXISTS {_table(table)} (LIKE {_table(staging)}, PRIMARY KEY ({primary}))"
 
 
 def noted(batches: str) -> str:
     """Takes down a query's batch in a table; no row where that batch or a newer one is down already."""
     return (
-        f"INSERT INTO {batches} AS known (query, target, batch) VALUES (?, ?, ?)"
+        f"INSERT INTO {_table(batches)} AS known (query, target, batch) VALUES (?, ?, ?)"
         " ON CONFLICT (query, target) DO UPDATE SET batch = excluded.batch WHERE known.batch < excluded.batch"
     )
 
@@ -95,7 +98,7 @@ def upsert_statement(
     by_key = ", ".join(_quoted(key) for key in keys)
     # In the order of the keys: two that write the same rows would else lock them crosswise, and one be ended as a deadlock.
     return (
-        f"INSERT INTO {table} AS ours ({names}) SELECT {names} FROM {staging} ORDER BY {by_key}"
+        f"INSERT INTO {_table(table)} AS ours ({names}) SELECT {names} FROM {_table(staging)} ORDER BY {by_key}"
         f" ON CONFLICT ({by_key}) {conflict}"
     )
 
@@ -111,10 +114,11 @@ def _newest_batch(connection: Any, to: JdbcOutput, query: str) -> int:
     batches = _beside(to, BATCHES)
     _execute(
         connection,
-        f"CREATE TABLE IF NOT EXISTS {batches} (query text, target text, batch bigint NOT NULL, PRIMARY KEY (query, target))",
+        f"CREATE TABLE IF NOT EXISTS {_table(batches)}"
+        " (query text, target text, batch bigint NOT NULL, PRIMARY KEY (query, target))",
     )
     connection.commit()
-    found = _strings(connection, f"SELECT batch FROM {batches} WHERE query = ? AND target = ?", query, to.table)
+    found = _strings(connection, f"SELECT batch FROM {_table(batches)} WHERE query = ? AND target = ?", query, to.table)
     return int(found[0]) if found else -1
 
 
@@ -127,7 +131,7 @@ def _own_staging(connection: Any, to: JdbcOutput, query: str) -> str:
     schema = to.table.rpartition(".")[0]
     of_schema = "schemaname = ?" if schema else "schemaname = current_schema()"
     names = "SELECT tablename FROM pg_tables WHERE starts_with(tablename, ?) AND " + of_schema
-    for left in _strings(connection, names, prefix, *([schema.lower()] if schema else [])):
+    for left in _strings(connection, names, prefix, *([_folded(schema)] if schema else [])):
         _drop_unless_held(connection, _beside(to, left))
     return _beside(to, prefix + secrets.token_hex(4))
 
@@ -135,7 +139,7 @@ def _own_staging(connection: Any, to: JdbcOutput, query: str) -> str:
 def _drop_unless_held(connection: Any, table: str) -> None:
     _execute(connection, f"SET LOCAL lock_timeout = '{_LOCK_LIMIT}'")
     try:
-        _execute(connection, f"DROP TABLE IF EXISTS {table}")
+        _execute(connection, f"DROP TABLE IF EXISTS {_table(table)}")
         connection.commit()
     except Exception as error:
         if _LOCK_NOT_AVAILABLE not in str(error):
@@ -198,6 +202,28 @@ def _login(to: JdbcOutput) -> dict[str, str]:
     if not to.user:
         return {}
     return {"user": to.user, "password": read_secret(to.password_file, "sink.jdbc.password_file")}
+
+
+def _refuse_cut_twins(columns: Sequence[str]) -> None:
+    """ValueError for names that are one to PostgreSQL: it cuts what is too long, and would say that a column comes twice."""
+    by_name: dict[bytes, str] = {}
+    for name in columns:
+        cut = name.encode()[:_LONGEST_NAME].decode(errors="ignore").encode()
+        if (other := by_name.setdefault(cut, name)) != name:
+            raise ValueError(
+                f"columns {other} and {name} are one to PostgreSQL, which cuts names at {_LONGEST_NAME} bytes: rename one"
+            )
+
+
+def _table(name: str) -> str:
+    """The table that SQL means by a name without quotation marks, in them: so it may be a reserved word."""
+    schema, _, table = _folded(name).rpartition(".")
+    return f"{_quoted(schema)}.{_quoted(table)}" if schema else _quoted(table)
+
+
+def _folded(name: str) -> str:
+    """As PostgreSQL reads a name: of its capitals those of ASCII are made small."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
 
 def _quoted(name: str) -> str:
