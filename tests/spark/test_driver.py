@@ -418,6 +418,7 @@ def test_a_script_as_a_job_is_refused_before_any_batch(bench, tmp_path):
     assert not Path(local_path(one.spec.checkpoint)).exists()
 
 
+@pytest.mark.thorough
 def test_a_query_that_a_thread_of_the_job_starts_later_ends_the_driver(bench, tmp_path):
     """It goes round PySpark's writers, so that only the look at the JVM can find it."""
     one = bench(job=LATE_STARTER.format(place=tmp_path))

@@ -109,6 +109,22 @@ def test_queries_of_the_runner_are_left_alone(spark, guard, writer):
     query.stop()
 
 
+def test_a_query_that_takes_the_place_of_the_stream_s_own_is_a_stranger(spark, guard, writer):
+    """On the same checkpoint it has the same id, and Spark stops the other without a word."""
+    with guard.watching():
+        pass
+    with runner_starts():
+        own = writer.start()
+
+    other = writer._jwrite.start()
+
+    assert str(other.id().toString()) == str(own.id)
+    assert not own.isActive
+    with pytest.raises(JobStartsQueriesError, match="past the writers of PySpark"):
+        guard.refuse_strangers()
+    assert eventually(lambda: active(spark) == [], within=30)
+
+
 def test_a_thread_that_starts_a_query_later_is_noticed_at_the_next_look(guard, writer, tmp_path):
     with guard.watching():
         pass
@@ -130,6 +146,14 @@ def test_a_main_program_beside_define_is_no_query(spark, guard, tmp_path):
         define = load_define(str(job))
 
     assert define(spark, None) == 1
+
+
+def test_a_script_that_ends_its_program_is_told_and_ends_no_driver(tmp_path):
+    job = tmp_path / "job.py"
+    job.write_text("import sys\n\nsys.exit(0)\n")
+
+    with pytest.raises(ImportError, match="ends its program when it is imported"):
+        load_define(str(job))
 
 
 def test_without_a_guard_writers_are_as_they_were(spark, guard, writer, tmp_path):

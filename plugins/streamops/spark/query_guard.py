@@ -28,7 +28,8 @@ _LOOK_SECONDS = 0.1
 _WRITER_MODULES = ("pyspark.sql.streaming.readwriter", "pyspark.sql.connect.streaming.readwriter")
 """The second is imported by a job, if at all: that costs seconds."""
 _STARTERS = ("start", "toTable")
-_QUERY_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_RUN_ID = re.compile(r"runId = ([0-9a-f-]{36})")
+"""Of a run, not of the query: a query that a job starts on the stream's own checkpoint takes that query's place, with its id."""
 _HELP = (
     "a job defines its queries, and the runner starts them: return the writer from `define`, without start or toTable"
 )
@@ -58,7 +59,7 @@ class QueryGuard:
         self._active: Any = None
         """The JVM's map of all sessions: `spark.streams` tells of its own alone, and a job may make new ones."""
         self._known: set[str] = set()
-        """Ids of queries that the runner started, that ran before the job, or that are being stopped."""
+        """Runs that the runner started, that were there before the job, or that are being stopped."""
         self._seen: list[str] = []
         """What the job did, in words."""
         self._restore: list[Callable[[], None]] = []
@@ -81,7 +82,7 @@ class QueryGuard:
         the job raised: a script that lacks `define` as well was told what matters.
         """
         self._active = self._spark._jsparkSession.sharedState().activeStreamingQueries()
-        self._known.update(self._ids())
+        self._known.update(self._runs())
         done = threading.Event()
         watcher = threading.Thread(target=self._watch, args=(done,), name="streamops-queries", daemon=True)
         watcher.start()
@@ -113,19 +114,20 @@ class QueryGuard:
             self._wrap_loaded()
             self._stop_strangers()
 
-    def _ids(self) -> list[str]:
-        return _QUERY_ID.findall(str(self._active.keySet().toString()))
+    def _runs(self) -> list[str]:
+        """In one call: each of them is an answer of the JVM."""
+        return _RUN_ID.findall(str(self._active.toString()))
 
     def _stop_strangers(self) -> None:
-        if self._known.issuperset(self._ids()):
+        if self._known.issuperset(self._runs()):
             return
         for query in list(self._active.values()):
-            query_id, name = str(query.id().toString()), query.name()
-            if query_id in self._known:
+            run, name = str(query.runId().toString()), query.name() or str(query.id().toString())
+            if run in self._known:
                 continue
-            self._known.add(query_id)
-            self._seen.append(f"started the query {name or query_id} past the writers of PySpark")
-            log.error("a query that the runner did not start is stopped: id=%s name=%s", query_id, name)
+            self._known.add(run)
+            self._seen.append(f"started the query {name} past the writers of PySpark")
+            log.error("a query that the runner did not start is stopped: %s, run_id=%s", name, run)
             # In a thread of its own: a stop waits for the batch, and the driver, which ends, must not.
             threading.Thread(target=query.stop, name="streamops-stranger", daemon=True).start()
 
@@ -144,7 +146,7 @@ class QueryGuard:
         def start(*arguments: Any, **named: Any) -> Any:
             if getattr(_runner, "starts", False):
                 query = original(*arguments, **named)
-                self._known.add(str(query.id))
+                self._known.add(str(query.runId))
                 return query
             caller = extract_stack(limit=2)[0]
             seen = f"calls {original.__name__} of a query in line {caller.lineno} of {caller.filename}"

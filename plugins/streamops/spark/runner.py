@@ -138,6 +138,8 @@ class _Driver:
             if not self._why_stop(beats):
                 self._queries = make()
                 if self._queries.run(is_stop_wanted=is_stop_wanted):
+                    # A query that was started on the stream's own checkpoint has stopped the stream's without an error.
+                    guard.refuse_strangers()
                     return Ending(outcome=Outcome.FINISHED)
             return Ending(outcome=Outcome.STOPPED, text=self._why_stop(beats))
         except JobChangedError as error:
