@@ -11,6 +11,7 @@ from streamops.control.log import ControlLog
 from streamops.control.records import Body, MaintenanceBegun, Parked
 from support.checkpoints import commit, offsets
 from support.records import a_record
+from support.settings import JOB
 from support.terminal import Answer, Terminal
 
 
@@ -302,7 +303,7 @@ def test_a_job_that_is_gone_stops_no_driver(running: Terminal) -> None:
 
     answer = restart(running)
 
-    job.touch()
+    job.write_text(JOB)
     assert answer.code == 2
     assert "jobs/orders.py" in answer.err
     assert running.records() == before
