@@ -6,7 +6,8 @@ StreamOpsError
 ├── StorageError                files could not be read or written
 │   ├── ObjectNotFoundError
 │   ├── ObjectExistsError       an exclusive create lost its race
-│   └── ObjectTooLargeError     a bounded read met a larger file
+│   └── ObjectUnreadableError   the place answers, and this one file can't be read: no right, or a folder in its place
+│       └── ObjectTooLargeError above the bound of its kind: met by a read, or refused by a write
 ├── ControlLogError             the control log can't be used as asked
 │   ├── CorruptRecordError      a record that does not parse; names the file
 │   ├── NewerRecordError        a record that asks for a newer streamops
@@ -48,8 +49,12 @@ class ObjectExistsError(StorageError):
     """An exclusive create found the file already there."""
 
 
-class ObjectTooLargeError(StorageError):
-    """A bounded read met a file above its limit."""
+class ObjectUnreadableError(StorageError):
+    """The place answers, and this one file can't be read. Trouble with the place itself is a plain StorageError."""
+
+
+class ObjectTooLargeError(ObjectUnreadableError):
+    """A file is above its bound: a read has met it, or a write would have made it."""
 
 
 class ControlLogError(StreamOpsError):

@@ -4,6 +4,7 @@ from typing import Any
 
 from airflow.sdk import Param
 
+from streamops.control.texts import REASON_LIMIT
 from streamops.settings import Settings
 
 
@@ -14,6 +15,18 @@ def stream_param(settings: Settings) -> Param:
     return Param(type="string", title="Stream", **choice)
 
 
+MARK_ROOM = 500
+"""Characters that a task adds to a reason: `[dag run]`, by which a further try knows that it has asked already. Ids of runs have
+250 at most."""
+
+
 def reason_param() -> Param:
     """Why."""
-    return Param(type="string", title="Reason", minLength=1, description="Why, for the record: others will read it.")
+    most = REASON_LIMIT - MARK_ROOM
+    return Param(
+        type="string",
+        title="Reason",
+        minLength=1,
+        maxLength=most,
+        description=f"Why, for the record: others will read it. At most {most} characters.",
+    )

@@ -8,6 +8,7 @@ from datetime import timedelta
 import typer
 
 from streamops.cli.act_result import ActOutcome, ActResult
+from streamops.cli.options import given
 from streamops.cli.talk import confirmed, say, waiting
 from streamops.cli.wiring import Session
 from streamops.control.records import Record
@@ -44,8 +45,7 @@ def carry_out(
     session: Session, desk: Desk, plan: ActPlan, manner: Manner, *, act: Callable[[], Carried | tuple[Record, ...]]
 ) -> ActResult:
     """Show the plan, ask, act, wait. What was asked for is checked once more by the act itself."""
-    if not plan.reason.strip():
-        raise SettingsError("--reason is empty: say why, others will read it")
+    given(plan.reason)
     if manner.dry_run:
         outcome = ActOutcome.PLANNED if plan.is_needed else ActOutcome.NOTHING_TO_DO
         return ActResult(plan=plan, outcome=outcome)

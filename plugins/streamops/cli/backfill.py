@@ -24,7 +24,7 @@ from streamops.cli.backfill_options import (
 )
 from streamops.cli.backfill_text import BackfillAnswer, ListedBackfill
 from streamops.cli.backfill_watch import BackfillWatch
-from streamops.cli.options import AsJson, DryRun, Stream, Yes, session_of
+from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, given, session_of
 from streamops.cli.output import output
 from streamops.cli.talk import say
 from streamops.cli.wiring import Session
@@ -43,7 +43,7 @@ def backfill(
     stream: Stream,
     begin: From = "",
     end: To = "",
-    reason: str = typer.Option("", "--reason", metavar="TEXT", help="Why, for the record.", show_default=False),
+    reason: Reason = "",
     table: Table = "",
     dead_letters: DeadLetters = "",
     slack: Slack = "0s",  # type: ignore[assignment]  # Typer parses defaults as well.
@@ -74,13 +74,13 @@ def backfill(
         return
     _vouch(session, desk, stop or resume, reason, dead=confirm_dead, accepts_unsafe=accept_unsafe)
     if stop:
-        answer = BackfillWatch(session, desk, desk.read(stop)).stop(_said(reason), wait=wait)
+        answer = BackfillWatch(session, desk, desk.read(stop)).stop(given(reason), wait=wait)
     elif resume:
         answer = _gone_on(session, desk, resume, reason=reason, wait=wait, accepts_unsafe=accept_unsafe)
     else:
         asked = AskedBackfill(
             range=_range(begin, end, slack),
-            reason=_said(reason),
+            reason=given(reason),
             table=_folder(session, "--table", table),
             dead_letters=_folder(session, "--dead-letters", dead_letters),
             chunk=chunk,
@@ -120,7 +120,7 @@ def _vouch(
             "whose word is that about? --confirm-dead and --accept-unsafe go with --resume ID or --stop ID"
         )
     watch = BackfillWatch(session, desk, desk.read(name))
-    watch.vouch(_said(reason), dead=dead, accepts_unsafe=accepts_unsafe)
+    watch.vouch(given(reason), dead=dead, accepts_unsafe=accepts_unsafe)
 
 
 def _gone_on(
@@ -132,7 +132,7 @@ def _gone_on(
     watch = BackfillWatch(session, desk, plan)
     if desk.progress(plan).is_done and not watch.is_open:
         return watch.follow(wait=wait)
-    return watch.go(reason.strip() or plan.reason, estimate=None, wait=wait)
+    return watch.go(reason or plan.reason, estimate=None, wait=wait)
 
 
 def _listed(session: Session, desk: BackfillDesk, standing: BackfillStanding) -> ListedBackfill:
@@ -153,12 +153,6 @@ def _range(begin: str, end: str, slack: timedelta) -> AskedRange:
     if not begin or not (end or begin.startswith(FILES)):
         raise SettingsError("which range? --from and --to name its ends; --list shows the backfills that there are")
     return range_of(begin, end, slack=slack)
-
-
-def _said(reason: str) -> str:
-    if not reason.strip():
-        raise SettingsError("--reason is empty: say why, others will read it")
-    return reason.strip()
 
 
 def _folder(session: Session, option: str, text: str) -> str:

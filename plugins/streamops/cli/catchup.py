@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from streamops.cli.acting import ask
-from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, duration, session_of
+from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, duration, given, session_of
 from streamops.cli.output import output
 from streamops.cli.progress_bar import Tell, counted
 from streamops.cli.run_result import RunResult
@@ -54,8 +54,7 @@ def catchup(
     """
     session = session_of(context)
     runs = session.run_desk(session.spec(stream))
-    if not reason.strip():
-        raise SettingsError("--reason is empty: say why, others will read it")
+    given(reason)
     if budget is not None and budget <= timedelta(0):
         raise SettingsError("--budget is no time at all: expected more than 0 s, or none for what is declared")
     plan = runs.plan_once if finish_batch else runs.plan

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from streamops.cli.options import reason_text
 from streamops.dead_letters import Position
 from streamops.dead_letters.letter import EXPECTED_POSITIONS, positions_of
 
@@ -35,6 +36,7 @@ Why = Annotated[
     str,
     typer.Option(
         "--reason",
+        parser=reason_text,
         metavar="TEXT",
         help="With --replay and --give-up: why, for the record. Else as --only-reason.",
         show_default=False,

@@ -6,6 +6,7 @@ from functools import partial
 
 from streamops.cli.acting import ask_whether
 from streamops.cli.dlq_replay_text import ReplayAnswer, plan_lines
+from streamops.cli.options import given
 from streamops.cli.progress_bar import counted
 from streamops.cli.talk import say
 from streamops.cli.wiring import Session
@@ -64,8 +65,7 @@ class Replaying:
         replays = self._shelf.replays()
         if any(one.is_open for one in replays):
             return self.resume(asked)
-        if not asked.reason.strip():
-            raise SettingsError("--reason is empty: say why, others will read it")
+        given(asked.reason)
         answer = self._planned(replays, asked)
         if asked.dry_run or not answer.parts or answer.choice is None:
             return answer
@@ -85,8 +85,7 @@ class Replaying:
 
     def give_up(self, asked: Asked) -> ReplayAnswer:
         """End the open replay; ReplayError where none is."""
-        if not asked.reason.strip():
-            raise SettingsError("--reason is empty: say why, others will read it")
+        given(asked.reason)
         open_one = self._open_one()
         answer = self._answer(replace(self._blank(), open_one=open_one))
         if asked.dry_run:

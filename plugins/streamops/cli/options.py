@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from streamops.cli.wiring import Session
+from streamops.control.texts import REASON_LIMIT, reason_trouble
+from streamops.errors import SettingsError
 from streamops.settings.durations import parse_duration
 
 
@@ -26,13 +28,34 @@ def duration(text: str) -> timedelta:
         raise typer.BadParameter(f"{text!r} is not {error}") from error
 
 
+def reason_text(text: str) -> str:
+    """What is said for the record, refused where it is too long. Whether it may be left out is for the command to say."""
+    if trouble := reason_trouble(text.strip()):
+        raise typer.BadParameter(trouble)
+    return text.strip()
+
+
+def given(reason: str) -> str:
+    """The reason of what can't be done without one; SettingsError for none."""
+    if not reason:
+        raise SettingsError("--reason is empty: say why, others will read it")
+    return reason
+
+
 Stream = Annotated[str, typer.Argument(metavar="STREAM", help="Name of a declared stream.", show_default=False)]
 Streams = Annotated[
     list[str] | None,
     typer.Argument(metavar="STREAM", help="Names of declared streams; all when none is given.", show_default=False),
 ]
 Reason = Annotated[
-    str, typer.Option("--reason", help="Why, for the record: others will read it.", metavar="TEXT", show_default=False)
+    str,
+    typer.Option(
+        "--reason",
+        parser=reason_text,
+        metavar="TEXT",
+        help=f"Why, for the record: others will read it. At most {REASON_LIMIT} characters.",
+        show_default=False,
+    ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.", show_default=False)]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and do nothing.", show_default=False)]

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from streamops.clock import Clock
 from streamops.control import codec
 from streamops.control.records import Author
-from streamops.errors import CorruptRecordError, ObjectNotFoundError, StorageError
-from streamops.storage import Storage, join
+from streamops.errors import CorruptRecordError, ObjectNotFoundError, ObjectUnreadableError, StorageError
+from streamops.storage import FileKind, Storage, join, read_file, write_file
 from streamops.storage.port import ReadableStorage
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class AttendanceBook:
         self._signed = now
         attendance = Attendance(stream=self._stream, at=self._clock.now(), by=self._author)
         try:
-            self._storage.write(self._address, codec.encode(attendance))
+            write_file(self._storage, FileKind.ATTENDANCE, self._address, codec.encode(attendance))
         except StorageError as error:
             log.warning("stream=%s attendance not signed: %s", self._stream, error)
 
@@ -70,8 +70,8 @@ def read_attendance(storage: ReadableStorage, state_root: str, stream: str) -> A
     """The newest sign; None when nobody ever signed, or what is there can't be read. StorageError."""
     address = attendance_address(state_root, stream)
     try:
-        return codec.decode(Attendance, storage.read(address), address=address)
-    except (ObjectNotFoundError, CorruptRecordError):
+        return codec.decode(Attendance, read_file(storage, FileKind.ATTENDANCE, address), address=address)
+    except (ObjectNotFoundError, CorruptRecordError, ObjectUnreadableError):
         return None
 
 

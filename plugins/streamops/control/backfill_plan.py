@@ -40,8 +40,6 @@ FORMAT = 1
 """Of plans over topics."""
 NEWER_FORMAT = 2
 """Of plans over tables and files: a release that knows topics only must refuse them."""
-PLAN_LIMIT = 64 * 1024 * 1024
-"""Bytes of a plan that are read at most: a thousand steps over two thousand partitions take half of it."""
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 

@@ -64,8 +64,9 @@ def decode_record(content: bytes, *, address: str) -> Record:
 
 
 def encode(value: object) -> bytes:
-    """A dataclass or mapping as one line of JSON."""
-    return json.dumps(value, default=_plain, ensure_ascii=False, separators=(",", ":")).encode()
+    """A dataclass or mapping as one line of JSON. Half a surrogate, as names of files may bring, becomes a question mark."""
+    text = json.dumps(value, default=_plain, ensure_ascii=False, separators=(",", ":"))
+    return text.encode(errors="replace")
 
 
 def decode(kind: type[T], content: bytes, *, address: str) -> T:

@@ -8,8 +8,8 @@ from typing import TypeVar
 from streamops.control import codec
 from streamops.control.layout import DRIVER_FOLDER, EXIT, HEARTBEAT, driver_folder, drivers_folder
 from streamops.control.records import Outcome
-from streamops.errors import CorruptRecordError, ObjectNotFoundError
-from streamops.storage import ReadableStorage, join
+from streamops.errors import CorruptRecordError, ObjectNotFoundError, ObjectUnreadableError
+from streamops.storage import FileKind, ReadableStorage, join, read_file
 
 T = TypeVar("T")
 
@@ -118,7 +118,12 @@ class DriverTraces:
     heartbeat: Heartbeat | None
     exit: ExitRecord | None
     is_readable: bool = True
-    """False when a file is there that does not parse: known to have been there, not known what it says."""
+    """False when a file is there that can't be read: known to have been there, not known what it says."""
+
+    @property
+    def hides_beat(self) -> bool:
+        """Whether it may beat unseen: a beat is there that can't be read, so nobody knows whether it moves."""
+        return self.heartbeat is None and not self.is_readable
 
 
 def read_traces(storage: ReadableStorage, control: str, epoch: int) -> tuple[DriverTraces, ...]:
@@ -150,16 +155,26 @@ def highest_epoch(instances: Iterable[tuple[int, str]]) -> int:
 
 def _read_instance(storage: ReadableStorage, control: str, epoch: int, instance: str) -> DriverTraces:
     folder = driver_folder(control, epoch, instance)
-    try:
-        heartbeat = _read(storage, Heartbeat, join(folder, HEARTBEAT))
-        exit_record = _read(storage, ExitRecord, join(folder, EXIT))
-    except CorruptRecordError:
-        return DriverTraces(epoch=epoch, instance=instance, heartbeat=None, exit=None, is_readable=False)
-    return DriverTraces(epoch=epoch, instance=instance, heartbeat=heartbeat, exit=exit_record)
+    heartbeat, is_beat_readable = _read(storage, Heartbeat, FileKind.HEARTBEAT, join(folder, HEARTBEAT))
+    exit_record, is_exit_readable = _read(storage, ExitRecord, FileKind.EXIT, join(folder, EXIT))
+    return DriverTraces(
+        epoch=epoch,
+        instance=instance,
+        heartbeat=heartbeat,
+        exit=exit_record,
+        is_readable=is_beat_readable and is_exit_readable,
+    )
 
 
-def _read(storage: ReadableStorage, kind: type[T], address: str) -> T | None:
+def _read(storage: ReadableStorage, kind: type[T], file: FileKind, address: str) -> tuple[T | None, bool]:
+    """What a file says, and whether what is there can be read.
+
+    A file that does not parse, is too large, is a folder, or is closed to this user (EACCES) is a fact about one driver, and no
+    reason to lose sight of its stream: its process and its other files still tell. A storage that does not answer is an error.
+    """
     try:
-        return codec.decode(kind, storage.read(address), address=address)
+        return codec.decode(kind, read_file(storage, file, address), address=address), True
     except ObjectNotFoundError:
-        return None
+        return None, True
+    except (CorruptRecordError, ObjectUnreadableError):
+        return None, False

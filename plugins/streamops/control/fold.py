@@ -2,7 +2,8 @@
 
 The fold is total. A record that contradicts the state before it (an epoch that is not the next one, a second submit of
 an epoch) changes nothing and is counted: writers decide on a fold and append at its next number, so only a damaged or
-hand-edited log holds such a record, and it must not stop the stream that runs.
+hand-edited log holds such a record, and it must not stop the stream that runs. Texts of any length are kept as the records of
+today may hold them: older versions wrote longer ones, and the state must fit into a snapshot.
 """
 
 from collections.abc import Callable, Iterable
@@ -30,7 +31,18 @@ from streamops.control.records import (
     UnknownBody,
     VerdictChanged,
 )
-from streamops.control.state import MAX_FAILURES_KEPT, Desire, EndWish, Epoch, Failure, LogState, Maintenance, Note
+from streamops.control.state import (
+    CLASSES_IN_ACCOUNT,
+    MAX_FAILURES_KEPT,
+    Desire,
+    EndWish,
+    Epoch,
+    Failure,
+    LogState,
+    Maintenance,
+    Note,
+)
+from streamops.control.texts import COMPOSED_LIMIT, FAILURE_LIMIT, shortened, shortened_classes
 from streamops.control.topics import topics_after
 
 UNASKED_ENDS = frozenset({Outcome.LEASE_LOST, Outcome.STOPPED})
@@ -46,7 +58,7 @@ def fold(records: Iterable[Record], state: LogState | None = None) -> LogState:
 
 
 def _apply(state: LogState, record: Record) -> LogState:
-    note = Note(at=record.at, by=record.by, reason=record.reason)
+    note = Note(at=record.at, by=record.by, reason=shortened(record.reason, COMPOSED_LIMIT))
     counted = replace(state, next_number=record.number + 1, last_nonce=record.nonce)
     if isinstance(record.body, UnknownBody):
         return replace(counted, unknown_records=state.unknown_records + 1)
@@ -104,6 +116,7 @@ def _driver_ended(state: LogState, body: DriverEnded, note: Note) -> LogState | 
     epoch = next((epoch for epoch in state.open_epochs if epoch.number == body.epoch), None)
     if epoch is None:
         return None
+    body = replace(body, text=shortened(body.text, FAILURE_LIMIT), error_classes=shortened_classes(body.error_classes))
     ended = replace(epoch, end=body, ended=note)
     changed = _with_epoch(state, body.epoch, lambda _: ended)
     counted = (
@@ -153,7 +166,7 @@ def _failure(epoch: Epoch, body: DriverEnded, note: Note, *, record: int) -> Fai
         at=note.at,
         outcome=body.outcome,
         has_progressed=epoch.has_progressed,
-        error_classes=body.error_classes,
+        error_classes=shortened_classes(body.error_classes, CLASSES_IN_ACCOUNT),
         failure_class=body.failure_class,
         remedy=body.remedy,
         record=record,

@@ -21,10 +21,10 @@ from streamops.errors import (
     CorruptRecordError,
     ObjectExistsError,
     ObjectNotFoundError,
-    ObjectTooLargeError,
+    ObjectUnreadableError,
     SettingsError,
 )
-from streamops.storage import ReadableStorage, Storage, join
+from streamops.storage import FileKind, ReadableStorage, Storage, create_file, join, read_file, write_file
 from streamops.storage.address import is_root
 
 _ENTRY_NAME = re.compile(r"^([a-z][a-z0-9_]*)\.json$")
@@ -150,10 +150,10 @@ def read_entry(storage: ReadableStorage, state_root: str, stream: str) -> Regist
     """One stream's entry as it is now; None where there is none. StorageError."""
     address = entry_address(state_root, stream)
     try:
-        entry = codec.decode(RegistryEntry, storage.read(address), address=address)
+        entry = codec.decode(RegistryEntry, read_file(storage, FileKind.REGISTRY_ENTRY, address), address=address)
     except ObjectNotFoundError:
         return None
-    except (CorruptRecordError, ObjectTooLargeError) as error:
+    except (CorruptRecordError, ObjectUnreadableError) as error:
         return BrokenEntry(stream=stream, address=address, reason=str(error))
     if entry.stream != stream:
         reason = f"{address} holds the entry of {entry.stream}: it was copied or renamed"
@@ -215,7 +215,7 @@ def note_driver(storage: Storage, state_root: str, stream: str, *, query_id: str
         return False
     noted = replace(known, was_submitted=True, query_id=known.query_id or query_id)
     if noted != known:
-        storage.write(entry_address(state_root, stream), codec.encode(noted))
+        write_file(storage, FileKind.REGISTRY_ENTRY, entry_address(state_root, stream), codec.encode(noted))
     return True
 
 
@@ -228,9 +228,9 @@ def _register(storage: Storage, state_root: str, entry: RegistryEntry, *, owns_l
         query_id = entry.query_id or ("" if starts_anew else known.query_id)
         current = replace(known, sink=entry.sink, query_id=query_id)
         if current != known:
-            storage.write(address, codec.encode(current))
+            write_file(storage, FileKind.REGISTRY_ENTRY, address, codec.encode(current))
         return
-    storage.create(address, codec.encode(entry))
+    create_file(storage, FileKind.REGISTRY_ENTRY, address, codec.encode(entry))
     try:
         _refuse(_standing_anew(storage, state_root, entry, owns_log=owns_log).conflicts, state_root)
     except SettingsError:

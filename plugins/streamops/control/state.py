@@ -9,6 +9,9 @@ from streamops.control.records import Author, Claimed, ClaimMode, DriverEnded, O
 MAX_FAILURES_KEPT = 1000
 """Enough for any budget an hour; the rest is in the log for whoever asks."""
 
+CLASSES_IN_ACCOUNT = 5
+"""Error classes kept of each of them; all are in the record of the end."""
+
 
 class Desire(StrEnum):
     """What the stream is meant to do."""

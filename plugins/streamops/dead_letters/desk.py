@@ -16,6 +16,7 @@ from datetime import timedelta
 
 from streamops.clock import Clock
 from streamops.control.records import Author
+from streamops.control.texts import FAILURE_LIMIT, checked_reason, shortened
 from streamops.dead_letters.choice import Choice
 from streamops.dead_letters.letter import Position
 from streamops.dead_letters.replay import (
@@ -80,7 +81,11 @@ class ReplayDesk:
         self._author = author
 
     def begin(self, choice: Choice, *, table: str, reason: str) -> Replay:
-        """Put on record what is going to be sent. ReplayError where a topic is gone, or another replay has begun."""
+        """Put on record what is going to be sent. ReplayError where a topic is gone, or another replay has begun.
+
+        SettingsError for a reason that is none, or too long.
+        """
+        reason = checked_reason(reason)
         replays = self._shelf.replays()
         open_one = next((one for one in replays if one.is_open), None)
         if open_one or not choice.chosen:
@@ -137,13 +142,17 @@ class ReplayDesk:
             trouble = str(error)
             raise
         finally:
-            end = AttemptEnd(at=self._clock.now(), trouble=trouble)
+            end = AttemptEnd(at=self._clock.now(), trouble=shortened(trouble, FAILURE_LIMIT))
             # Without this word the next process asks whether this one lives.
             with suppress(StreamOpsError):
                 self._shelf.end_attempt(replay.plan.number, attempt, end)
 
     def give_up(self, replay: Replay, *, reason: str, takes_over: bool = False) -> ReplayDone:
-        """End a replay before all is sent. What was sent stays sent; the rest is free where that can be told."""
+        """End a replay before all is sent. What was sent stays sent; the rest is free where that can be told.
+
+        SettingsError for a reason that is none, or too long.
+        """
+        reason = checked_reason(reason)
         self.take_up(replay, takes_over=takes_over)
         try:
             (_, sent), is_unknown = self._looked(replay, self._sender()), False

@@ -12,10 +12,7 @@ from streamops.control import codec
 from streamops.control.layout import replays_folder
 from streamops.dead_letters.replay import Attempt, AttemptEnd, Replay, ReplayDone, ReplayPlan
 from streamops.errors import ObjectExistsError, ObjectNotFoundError, ReplayError
-from streamops.storage import Storage, join
-
-MAX_BYTES = 64 * 1024 * 1024
-"""Of one file: a plan of 100 000 dead letters takes some two megabytes, its outcome five."""
+from streamops.storage import FileKind, Storage, create_file, join, read_file
 
 _FOLDER = re.compile(r"^\d{6}$")
 """`000003`"""
@@ -83,13 +80,13 @@ class ReplayShelf:
     def _read(self, kind: type[T], number: int, name: str) -> T | None:
         address = join(self._folder(number), name)
         try:
-            return codec.decode(kind, self.storage.read(address, limit=MAX_BYTES), address=address)
+            return codec.decode(kind, read_file(self.storage, FileKind.REPLAY, address), address=address)
         except ObjectNotFoundError:
             return None
 
     def _create(self, number: int, name: str, value: object, *, taken: str) -> None:
         try:
-            self.storage.create(join(self._folder(number), name), codec.encode(value))
+            create_file(self.storage, FileKind.REPLAY, join(self._folder(number), name), codec.encode(value))
         except ObjectExistsError as error:
             raise ReplayError(taken) from error
 

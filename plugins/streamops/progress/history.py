@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
-from streamops.errors import ObjectNotFoundError, ObjectTooLargeError
+from streamops.errors import ObjectNotFoundError, ObjectUnreadableError
 from streamops.progress.event import ProgressEvent, StateProgress, parse_event
-from streamops.storage import ReadableStorage
+from streamops.storage import FileKind, ReadableStorage, read_file
 
 LINES_READ = 500
 """Of the end of a file. A driver keeps 60 events for each of its queries."""
@@ -21,7 +21,7 @@ class ProgressHistory:
     broken: int = 0
     """Lines that are no event."""
     is_readable: bool = True
-    """False for a file beyond all bounds: something is known to be there, not what it says."""
+    """False for a file that is too large or closed: something is known to be there, not what it says."""
 
     def of_query(self, query_id: str) -> "ProgressHistory":
         """The part of one query."""
@@ -59,10 +59,10 @@ def parse_progress(content: bytes) -> ProgressHistory:
 def read_progress(storage: ReadableStorage, address: str) -> ProgressHistory:
     """The events in a driver's progress file, none before its first. Raises StorageError when it can't be asked."""
     try:
-        return parse_progress(storage.read(address))
+        return parse_progress(read_file(storage, FileKind.PROGRESS, address))
     except ObjectNotFoundError:
         return ProgressHistory()
-    except ObjectTooLargeError:
+    except ObjectUnreadableError:
         return ProgressHistory(is_readable=False)
 
 

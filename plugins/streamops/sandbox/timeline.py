@@ -41,7 +41,7 @@ class Timeline:
 
     def state(self) -> LogState:
         """The fold of the log now."""
-        new = self._log.read(after=len(self._records) - 1)
+        new = self._log.read_behind(len(self._records) - 1)
         self._records += new
         self._state = fold(new, self._state)
         return self._state

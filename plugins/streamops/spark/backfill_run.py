@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from streamops.clock import Clock
 from streamops.control.assignment import Assignment
 from streamops.control.backfill_places import FilesPlace
-from streamops.control.backfill_plan import PLAN_LIMIT, BackfillPlan, decode_plan
+from streamops.control.backfill_plan import BackfillPlan, decode_plan
 from streamops.control.kafka_offsets import Offsets
 from streamops.control.layout import backfill_plan_address
 from streamops.errors import BackfillError, ObjectNotFoundError
 from streamops.spark.prepared_batch import PreparedFacts, next_step, prepare_step, read_prepared
 from streamops.spark.query import PlannedQuery, RunningQueries
 from streamops.spark.report import DriverReport
-from streamops.storage import ReadableStorage, WritableStorage
+from streamops.storage import FileKind, ReadableStorage, WritableStorage, read_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,7 +135,7 @@ def read_plan(storage: ReadableStorage, assignment: Assignment) -> BackfillPlan:
     """The plan that a claim for a backfill is about. StorageError; ControlLogError, BackfillError for one that can't be used."""
     address = backfill_plan_address(assignment.checkpoint)
     try:
-        return decode_plan(storage.read(address, limit=PLAN_LIMIT), address=address)
+        return decode_plan(read_file(storage, FileKind.BACKFILL_PLAN, address), address=address)
     except ObjectNotFoundError as error:
         raise BackfillError(f"the claim is for a backfill, and its plan is gone: {error}") from error
 

@@ -5,25 +5,29 @@ import traceback
 
 from streamops.control.drivers import ExitRecord
 from streamops.control.records import Outcome
+from streamops.control.texts import CLASSES_KEPT, FAILURE_LIMIT, shortened, shortened_classes
 from streamops.spark.java_errors import java_exception
 
-TEXT_LIMIT = 16_000
-"""Characters kept of a failure's text, from both ends: the class stands at the start, the cause at the end."""
+SEARCHED_LIMIT = 1_000_000
+"""Characters of a failure's text in which classes are looked for, from both ends: a text may repeat the records of a batch."""
 
 MAX_CAUSES = 20
 """Causes followed; a chain may be a circle."""
 
 _ERROR_CLASS = re.compile(r"\[([A-Z][A-Z0-9_]{3,}(?:\.[A-Z0-9_]+)*)\]")
-_JAVA_CLASS = re.compile(r"\b((?:[a-z][a-z0-9_]*\.)+[A-Z][A-Za-z0-9]*(?:Exception|Error))\b")
+_JAVA_CLASS = re.compile(r"\b((?:[a-z][a-z0-9_]{0,60}\.){1,20}[A-Z][A-Za-z0-9]{0,120}(?:Exception|Error))\b")
+"""Bounded in each part: without, a long line of dots and letters is searched again from each of its dots."""
 
 
 def error_classes(text: str) -> tuple[str, ...]:
     """Spark's error classes, then Java's exception classes, in order of appearance, each once.
 
     `StreamingQueryException.getCondition()` says only STREAM_FAILED (4.x), and foreachBatch hides the cause: the whole
-    text is searched.
+    text is searched. Whatever looks like a class counts, so of very many the first and the last are kept.
     """
-    return tuple(dict.fromkeys(_ERROR_CLASS.findall(text) + _JAVA_CLASS.findall(text)))
+    searched = shortened(text, SEARCHED_LIMIT)
+    spark = shortened_classes(_ERROR_CLASS.findall(searched), CLASSES_KEPT // 2)
+    return (*spark, *shortened_classes(_JAVA_CLASS.findall(searched), CLASSES_KEPT // 2))
 
 
 def failure_text(error: BaseException) -> str:
@@ -50,14 +54,6 @@ def _java_causes(error: BaseException) -> list[str]:
     return causes
 
 
-def shortened(text: str) -> str:
-    """The text, its middle cut out when it is too long for a record."""
-    if len(text) <= TEXT_LIMIT:
-        return text
-    half = TEXT_LIMIT // 2
-    return f"{text[:half]}\n… {len(text) - TEXT_LIMIT} characters left out …\n{text[-half:]}"
-
-
 def exit_record(
     *,
     epoch: int,
@@ -76,7 +72,7 @@ def exit_record(
         outcome=outcome,
         at=at,
         error_classes=error_classes(text) if outcome is Outcome.FAILED else (),
-        text=shortened(text),
+        text=shortened(text, FAILURE_LIMIT),
         batch=batch,
         input_rows=input_rows,
         is_batch_final=is_batch_final,

@@ -19,7 +19,7 @@ from streamops.control.follow import ClaimWatch, Standing
 from streamops.control.layout import EXIT, HEARTBEAT, PROGRESS, driver_folder
 from streamops.errors import StorageError
 from streamops.spark.report import DriverReport
-from streamops.storage import WritableStorage, join
+from streamops.storage import FileKind, WritableStorage, join, write_file
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class Lease:
                 pid_namespace=self._identity.pid_namespace,
                 uid=self._identity.uid,
             )
-            self._storage.write(join(self._folder, HEARTBEAT), codec.encode(heartbeat))
+            write_file(self._storage, FileKind.HEARTBEAT, join(self._folder, HEARTBEAT), codec.encode(heartbeat))
             standing = self.watch.look()
             self._write_progress()
             return standing
@@ -110,14 +110,14 @@ class Lease:
     def leave(self, record: ExitRecord) -> None:
         """Write the exit record and the last progress. StorageError."""
         self._write_progress()
-        self._storage.write(join(self._folder, EXIT), codec.encode(record))
+        write_file(self._storage, FileKind.EXIT, join(self._folder, EXIT), codec.encode(record))
 
     def _write_progress(self) -> None:
         progress = self._report.take_progress()
         if progress is None:
             return
         try:
-            self._storage.write(join(self._folder, PROGRESS), progress)
+            write_file(self._storage, FileKind.PROGRESS, join(self._folder, PROGRESS), progress)
         except StorageError as error:
             self._report.keep_progress()
             log.warning("progress of epoch=%d not written: %s", self._identity.epoch, error)

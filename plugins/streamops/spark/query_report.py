@@ -97,12 +97,12 @@ class QueryReport:
             message=self._sight.message,
         )
 
-    def lines(self) -> list[str]:
-        """The kept events, oldest first, as many of the newest as the bound allows."""
+    def lines(self, most: int = PROGRESS_BYTES) -> list[str]:
+        """The kept events, oldest first, as many of the newest as fit into so many bytes, their line ends included."""
         kept, size = deque[str](), 0
         for _, event in sorted((*self._batches, *self._idle), reverse=True):
-            size += len(event.encode())
-            if size > PROGRESS_BYTES:
+            size += len(event.encode()) + 1
+            if size > most:
                 break
             kept.appendleft(event)
         return list(kept)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from streamops.control.drivers import QueryStep
+from streamops.control.texts import NAME_LIMIT
 from streamops.progress.event import has_run
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class QueryWatch:
         self.query = query
         self.number = number
         self._query_id = str(query.id)
-        self._name = query.name or ""
+        self._name = (query.name or "")[:NAME_LIMIT]
         self._newest: _Mark | None = None
         self._next_batch = 0
 

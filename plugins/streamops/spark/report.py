@@ -11,14 +11,19 @@ from dataclasses import dataclass
 
 from streamops.clock import Clock, SystemClock
 from streamops.control.drivers import DriverPhase, QueryBeat
-from streamops.spark.query_report import PROGRESS_KEPT, QueryReport, batch_of, seconds_between
+from streamops.spark.query_report import PROGRESS_BYTES, PROGRESS_KEPT, QueryReport, batch_of, seconds_between
 from streamops.spark.query_watch import MESSAGE_LENGTH, QuerySight
+from streamops.storage import FileKind
+from streamops.storage.bounds import BOUNDS
 
 __all__ = ["PROGRESS_KEPT", "UNKNOWN_EXECUTORS", "DriverReport", "ReportState"]
 
 log = logging.getLogger(__name__)
 
 UNKNOWN_EXECUTORS = -1
+
+QUERIES_TOLD = 100
+"""Queries in a beat, the stream's own first: a job may start as many as it likes, and a beat has a bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +106,7 @@ class DriverReport:
                 phase_seconds=seconds_between(self._phase_since, now),
                 report_age_seconds=seconds_between(self._looked_at, now),
                 executors=self._executors,
-                queries=tuple(beat for query in self._queries if (beat := query.beat(now=now))),
+                queries=tuple(beat for query in self._queries[:QUERIES_TOLD] if (beat := query.beat(now=now))),
                 is_batch_final=self._has_ended and bool(self._queries) and self._queries[0].is_exact,
             )
 
@@ -118,7 +123,8 @@ class DriverReport:
                 return None
             for query in self._queries:
                 query.has_news = False
-            return "".join(line + "\n" for query in self._queries for line in query.lines()).encode()
+            share = min(PROGRESS_BYTES, BOUNDS[FileKind.PROGRESS].written // len(self._queries))
+            return "".join(line + "\n" for query in self._queries for line in query.lines(share)).encode()
 
     def _add(self, event: str, query: int) -> None:
         try:

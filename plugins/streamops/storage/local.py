@@ -9,9 +9,18 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import BinaryIO
 
-from streamops.errors import ObjectExistsError, ObjectNotFoundError, ObjectTooLargeError, StorageError
+from streamops.errors import (
+    ObjectExistsError,
+    ObjectNotFoundError,
+    ObjectTooLargeError,
+    ObjectUnreadableError,
+    StorageError,
+)
 from streamops.storage.address import local_path
 from streamops.storage.port import DEFAULT_READ_LIMIT, FileAccess, FileDetail
+
+_UNREADABLE = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.ELOOP})
+"""What the file system says of one file; anything else may be trouble with the file system itself."""
 
 
 class LocalStorage:
@@ -44,7 +53,7 @@ class LocalStorage:
         return tuple(found)
 
     def read(self, address: str, *, limit: int = DEFAULT_READ_LIMIT) -> bytes:
-        with _translated(address), open_regular(_path(address)) as file:
+        with _translated(address, unreadable=_UNREADABLE), open_regular(_path(address)) as file:
             content = file.read(limit + 1)
         if len(content) > limit:
             raise ObjectTooLargeError(f"{address} is larger than {limit} bytes: it is not what it claims to be")
@@ -144,7 +153,7 @@ def _sync_folder(folder: str) -> None:
 
 
 @contextmanager
-def _translated(address: str) -> Iterator[None]:
+def _translated(address: str, *, unreadable: Collection[int] = ()) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
@@ -153,4 +162,5 @@ def _translated(address: str) -> Iterator[None]:
         raise ObjectExistsError(f"{address} exists already") from error
     except OSError as error:
         reason = errno.errorcode.get(error.errno or 0, "?")
-        raise StorageError(f"{address}: {error.strerror} ({reason})") from error
+        kind = ObjectUnreadableError if error.errno in unreadable else StorageError
+        raise kind(f"{address}: {error.strerror} ({reason})") from error

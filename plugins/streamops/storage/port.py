@@ -64,7 +64,8 @@ class ReadableStorage(Protocol):
     def read(self, address: str, *, limit: int = DEFAULT_READ_LIMIT) -> bytes:
         """The whole file.
 
-        Raises ObjectNotFoundError; ObjectTooLargeError above `limit` bytes, before the rest is read; StorageError.
+        Raises ObjectNotFoundError; ObjectTooLargeError above `limit` bytes, before the rest is read;
+        ObjectUnreadableError where the place answers for sure and this file alone can't be read; StorageError.
         """
         ...
 

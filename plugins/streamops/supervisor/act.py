@@ -23,6 +23,7 @@ from streamops.control.records import (
 from streamops.control.registry import entry_address, note_driver, register
 from streamops.control.snapshot import save_snapshot_if_due
 from streamops.control.state import Epoch
+from streamops.control.texts import COMPOSED_LIMIT, FAILURE_LIMIT, shortened
 from streamops.errors import AppendRefusedError, LaunchError, StorageError, StreamOpsError
 from streamops.launch import Launcher
 from streamops.restart import FailureClass, Remedy
@@ -41,8 +42,15 @@ log = logging.getLogger(__name__)
 
 
 def new_record(body: Body, *, number: int, clock: Clock, author: Author, reason: str) -> Record:
-    """A record that is ready to be appended."""
-    return Record(number=number, at=clock.now(), by=author, reason=reason, nonce=uuid.uuid4().hex, body=body)
+    """A record that is ready to be appended; its reason is cut where others' words have made it long."""
+    return Record(
+        number=number,
+        at=clock.now(),
+        by=author,
+        reason=shortened(reason, COMPOSED_LIMIT),
+        nonce=uuid.uuid4().hex,
+        body=body,
+    )
 
 
 class Actor:
@@ -172,7 +180,7 @@ class Actor:
             epoch=epoch.number,
             outcome=Outcome.LAUNCH_FAILED,
             position=observation.state.position or epoch.claim.position,
-            text=str(error),
+            text=shortened(str(error), FAILURE_LIMIT),
             failure_class=FailureClass.LAUNCH_FAILED,
             remedy=Remedy.BACK_OFF,
         )

@@ -28,6 +28,7 @@ _TRAVELS = (
     "storage/__init__.py",
     "storage/port.py",
     "storage/address.py",
+    "storage/bounds.py",
     "control/*.py",
     "progress/*.py",
     "spark/*.py",

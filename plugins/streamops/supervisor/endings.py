@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from streamops.control.records import ClaimMode, DriverEnded, Outcome, Position
 from streamops.control.state import Epoch
+from streamops.control.texts import FAILURE_LIMIT, shortened, shortened_classes
 from streamops.errors import StorageError
 from streamops.restart import Ending, FailureClass, Remedy, classify
 from streamops.supervisor.decision import Decision
@@ -11,9 +12,6 @@ from streamops.supervisor.driver_log import tail
 
 LOG_LINES = 200
 """Of a driver that left no exit record: enough for a stack trace and what led to it."""
-
-TEXT_LIMIT = 16_000
-"""Characters kept of them, from the end."""
 
 _SPEECHLESS = frozenset({Outcome.DIED, Outcome.KILLED, Outcome.LAUNCH_FAILED})
 """Ends of which the log alone may tell the reason: an error of spark-submit, a JVM out of memory."""
@@ -25,8 +23,9 @@ def driver_end(decision: Decision, epoch: Epoch, *, position: Position) -> Drive
         raise AssertionError("an end without an outcome was decided")
     exit_record = decision.exit
     found, position = position, own_position(position, decision, epoch)
-    error_classes = exit_record.error_classes if exit_record else ()
-    text = exit_record.text if exit_record else _last_words(epoch, decision.outcome)
+    # Cut once more: a driver of an older version, or a stranger's hand, has left as much as it liked.
+    error_classes = shortened_classes(exit_record.error_classes) if exit_record else ()
+    text = shortened(exit_record.text, FAILURE_LIMIT) if exit_record else _last_words(epoch, decision.outcome)
     ending = Ending(
         outcome=decision.outcome,
         error_classes=error_classes,
@@ -86,6 +85,6 @@ def _last_words(epoch: Epoch, outcome: Outcome) -> str:
     if not log or outcome not in _SPEECHLESS:
         return ""
     try:
-        return "\n".join(tail(log, LOG_LINES))[-TEXT_LIMIT:]
+        return "\n".join(tail(log, LOG_LINES))[-FAILURE_LIMIT:]
     except StorageError:
         return ""

@@ -39,6 +39,8 @@ def decide_older_epoch(facts: EpochFacts, observation: Observation, spec: Stream
         # Its claim was read after the newer one was appended: should its driver appear after all, it writes its first
         # beat, reads the log, sees the newer claim and halts.
         return record_end(facts, "no driver and no beat of it was ever seen", superseded=True)
+    if facts.is_beat_hidden:
+        return _wait_for_unseen(facts, spec, "no submit of it is on record")
     if facts.stood_still < timings.takeover:
         return Decision(
             action=Action.WAIT,
@@ -196,6 +198,8 @@ def _has_ended(facts: EpochFacts, spec: StreamSpec) -> bool:
 
 def _wait_for_second_sign(facts: EpochFacts, spec: StreamSpec, evidence: str) -> Decision:
     """A beat that goes on moving after the manager called its driver gone shows that the manager is wrong."""
+    if facts.is_beat_hidden:
+        return _wait_for_unseen(facts, spec, evidence)
     number, halt = facts.epoch.number, timings_of(facts.epoch, spec.timings).halt
     moves_on = facts.status_for > halt and facts.stood_still < halt
     reason = f"epoch {number} is gone by the manager's word ({evidence})"
@@ -207,13 +211,14 @@ def _wait_for_second_sign(facts: EpochFacts, spec: StreamSpec, evidence: str) ->
 
 
 def _wait_for_unseen(facts: EpochFacts, spec: StreamSpec, evidence: str) -> Decision:
-    """Unreachable is not dead: a moving beat shows life, a still one is one sign of two."""
+    """Unreachable is not dead: a moving beat shows life, a still one is one sign of two, and one that can't be read is none."""
     number = facts.epoch.number
-    if facts.stood_still < timings_of(facts.epoch, spec.timings).takeover:
+    beat = "can't be read" if facts.is_beat_hidden else "stands still"
+    if not facts.is_beat_hidden and facts.stood_still < timings_of(facts.epoch, spec.timings).takeover:
         return Decision(action=Action.KEEP, reason=f"epoch {number} can't be seen from here: {evidence}", epoch=number)
     return Decision(
         action=Action.WAIT,
-        reason=f"epoch {number} can't be seen from here ({evidence}) and its beat stands still: let a supervisor look from"
+        reason=f"epoch {number} can't be seen from here ({evidence}) and its beat {beat}: let a supervisor look from"
         f" where it can be seen, or make sure that it is dead, then `{to_confirm_dead(spec, number)} --reason …`",
         epoch=number,
         needs_attention=True,

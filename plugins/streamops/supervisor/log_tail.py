@@ -11,7 +11,7 @@ from streamops.control import codec
 from streamops.control.layout import RECORD_NAME, log_folder, record_address
 from streamops.control.records import Record
 from streamops.errors import ControlLogError, StorageError
-from streamops.storage import ReadableStorage
+from streamops.storage import FileKind, ReadableStorage, read_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ def records_backwards(storage: ReadableStorage, control: str) -> Iterator[Record
 def _read(storage: ReadableStorage, control: str, number: int) -> Record | UnreadableRecord:
     address = record_address(control, number)
     try:
-        record = codec.decode_record(storage.read(address), address=address)
+        record = codec.decode_record(read_file(storage, FileKind.RECORD, address), address=address)
     except (ControlLogError, StorageError) as error:
         return UnreadableRecord(number=number, trouble=str(error))
     if record.number != number:

@@ -69,6 +69,11 @@ class EpochFacts:
     """Of the newest instance; read only when it can change the judgement."""
 
     @property
+    def is_beat_hidden(self) -> bool:
+        """Whether a beat is there that can't be read: it may move all the time."""
+        return any(trace.hides_beat for trace in self.traces)
+
+    @property
     def heartbeat(self) -> Heartbeat | None:
         """The newest beat of the epoch's newest instance."""
         return _newest_beat(self.traces)
@@ -249,7 +254,7 @@ class Observer:
         newest = highest_epoch(instances)
         if newest < state.next_epoch:
             return 0
-        has_grown = bool(LogReader(self._storage, self._control).read(after=state.next_number - 1))
+        has_grown = bool(LogReader(self._storage, self._control).read_behind(state.next_number - 1))
         return 0 if has_grown else newest
 
     def _dependency(self, state: LogState) -> Reachability | None:
@@ -261,7 +266,6 @@ class Observer:
 
     def _epoch(self, epoch: Epoch, state: LogState, instances: Instances) -> EpochFacts:
         traces = traces_among(instances, self._storage, self._control, epoch.number)
-        beats = [f"{trace.instance}:{trace.heartbeat.sequence if trace.heartbeat else 0}" for trace in traces]
         submission = epoch.submission
         # Part of the subject, so that the time before a submit never counts against the driver.
         standing = "submitted" if submission else "claimed"
@@ -272,12 +276,19 @@ class Observer:
             status=status,
             found=() if submission else self._launcher.find(epoch.claim.token),
             unseen="" if submission else why_unseen(self._launcher, traces),
-            stood_still=self.stillness.of(f"beat {epoch.number} {standing}", " ".join(beats)),
+            stood_still=self._stood_still(f"beat {epoch.number} {standing}", traces),
             watched=self.stillness.of(f"epoch {epoch.number}", standing),
             progress=self._progress(traces),
             status_for=self.stillness.of(f"status {epoch.number}", str(status.state) if status else ""),
             foreign_batch=self._foreign_batch(epoch, state, traces) if status and _is_running(status) else None,
         )
+
+    def _stood_still(self, subject: str, traces: tuple[DriverTraces, ...]) -> timedelta:
+        """How long no beat has moved. One that can't be read may move all the time: it never stands still."""
+        if any(trace.hides_beat for trace in traces):
+            return timedelta(0)
+        beats = [f"{trace.instance}:{trace.heartbeat.sequence if trace.heartbeat else 0}" for trace in traces]
+        return self.stillness.of(subject, " ".join(beats))
 
     def _foreign_batch(self, epoch: Epoch, state: LogState, traces: tuple[DriverTraces, ...]) -> int | None:
         """A batch that is planned in the checkpoint, and not by the driver that runs; None where none is, or it can't be told.

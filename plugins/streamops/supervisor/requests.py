@@ -29,8 +29,9 @@ from streamops.control.records import (
     StartRequested,
     StopRequested,
 )
-from streamops.control.snapshot import forget_snapshot, load_state, save_snapshot_if_due
+from streamops.control.snapshot import forget_snapshot, load_and_keep, save_snapshot_if_due
 from streamops.control.state import Desire, LogState
+from streamops.control.texts import NAME_LIMIT, checked_reason
 from streamops.errors import AppendRefusedError, ControlLogError, CorruptRecordError
 from streamops.launch.outsiders import find_outsiders
 from streamops.spec import Mode, StreamSpec
@@ -56,7 +57,7 @@ _TRIES = 10
 
 def this_author(actor: str) -> Author:
     """The author of records that this process appends: `supervise`, `airflow:…`."""
-    return Author(actor=actor, host=socket.gethostname(), pid=os.getpid())
+    return Author(actor=actor[:NAME_LIMIT], host=socket.gethostname(), pid=os.getpid())
 
 
 def this_person() -> Author:
@@ -103,7 +104,7 @@ class Requests:
 
     def state(self) -> LogState:
         """The fold of the log now."""
-        return load_state(self._storage, control_folder(self._spec.checkpoint))
+        return load_and_keep(self._storage, control_folder(self._spec.checkpoint))
 
     def stop(self, reason: str, *, force: bool = False) -> Record | None:
         """Let the stream stand still from now on, with `force` without grace; None when it is meant to already."""
@@ -250,6 +251,7 @@ class Requests:
         is watched; with signs of somebody else it is longer. `is_vouched`: as of `start`. ControlLogError when there is nothing
         to adopt, when somebody seems to run it, or when checkpoint or beats move.
         """
+        reason = checked_reason(reason)
         before, seen = self._position(), self._epochs_seen()
         if from_stream:
             refuse_to_take_over(self.state(), self._spec, from_stream=from_stream)
@@ -323,8 +325,9 @@ class Requests:
         """A request holds whatever else was recorded meanwhile, so it moves on to the next free number.
 
         What it rests on is checked on the very state that it is appended to. Nothing but an adoption goes to a log that
-        is behind: the missing records may come back.
+        is behind: the missing records may come back. SettingsError for a reason that is none, or too long.
         """
+        reason = checked_reason(reason)
         for _ in range(_TRIES):
             seen = self._epochs_seen()  # Before the log is read: a claim is on record before its driver leaves a trace.
             state = self.state()

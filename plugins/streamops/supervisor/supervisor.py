@@ -16,7 +16,7 @@ from streamops.control.attendance import AttendanceBook
 from streamops.control.log import ControlLog
 from streamops.control.records import Author
 from streamops.control.registry import SharedRegistry, note_driver
-from streamops.control.snapshot import load_state, refresh_state
+from streamops.control.snapshot import load_and_keep, refresh_state
 from streamops.control.state import LogState
 from streamops.control.state_root import require_state_root
 from streamops.errors import AppendRefusedError, CorruptRecordError, StorageError
@@ -178,7 +178,7 @@ class Supervisor:
 
     def _read_state(self) -> LogState:
         if self._state is None or self._state.is_empty:
-            return load_state(self._storage, self._log.control)
+            return load_and_keep(self._storage, self._log.control)
         try:
             return refresh_state(self._storage, self._log.control, self._state)
         except CorruptRecordError:

@@ -47,7 +47,7 @@ def test_of_eight_claimants_at_once_exactly_one_gets_the_number(log):
             tokens = pool.map(claim, [number] * CLAIMANTS, range(CLAIMANTS))
             winners = [token for token in tokens if token]
             assert len(winners) == 1
-            assert log.read(after=number - 1)[0].body.token == winners[0]
+            assert log.read_behind(number - 1)[0].body.token == winners[0]
 
     state = fold(log.read())
     assert (state.newest.number, state.contradictions) == (ROUNDS, 0)

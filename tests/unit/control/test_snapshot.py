@@ -1,6 +1,6 @@
 """A snapshot is a cache: with it, without it, or with a broken one the state is the same."""
 
-import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -9,21 +9,25 @@ from hypothesis import strategies as st
 from streamops.control.codec import decode, encode
 from streamops.control.fold import fold
 from streamops.control.layout import record_address
-from streamops.control.log import ControlLog
-from streamops.control.records import Parked, StartRequested
+from streamops.control.log import LOOKED_PAST, ControlLog
+from streamops.control.records import Outcome, Parked, StartRequested, StopRequested
 from streamops.control.snapshot import (
     FOLD_VERSION,
     SNAPSHOT_INTERVAL,
     Snapshot,
+    load_and_keep,
     load_state,
     refresh_state,
     save_snapshot_if_due,
 )
-from streamops.control.state import LogState
-from streamops.errors import CorruptRecordError, NewerRecordError, StorageError
+from streamops.control.state import MAX_FAILURES_KEPT, LogState
+from streamops.errors import StorageError
+from streamops.storage import FileKind
+from streamops.storage.bounds import BOUNDS
 from streamops.storage.memory import MemoryStorage
-from support.records import a_log, a_record, lawful_logs, logs, write_log
-from support.storage import SwitchableStorage
+from support.counting_storage import CountingStorage
+from support.records import a_claim, a_log, a_record, an_end, lawful_logs, logs, write_log
+from support.storage import InterruptibleStorage, SwitchableStorage
 
 CONTROL = "memory://orders.streamops"
 SNAPSHOT = f"{CONTROL}/snapshot.json"
@@ -116,51 +120,132 @@ def test_a_snapshot_that_cannot_be_used_is_passed_over(content):
     assert load_state(storage, CONTROL) == expected
 
 
-def test_a_snapshot_that_cannot_be_asked_for_is_not_a_missing_one():
+def test_a_snapshot_that_cannot_be_had_for_whatever_cause_is_no_snapshot():
     storage = SwitchableStorage(MemoryStorage())
+    expected = append_all(storage, LONG)
     storage.unreachable = "snapshot"
+
+    assert load_state(storage, CONTROL) == expected
+    assert load_and_keep(storage, CONTROL) == expected
+
+
+def test_a_log_that_cannot_be_asked_is_an_error_whatever_the_snapshot_says():
+    storage = SwitchableStorage(MemoryStorage())
+    append_all(storage, LONG)
+    storage.unreachable = "/log"
 
     with pytest.raises(StorageError):
         load_state(storage, CONTROL)
 
 
-def test_an_older_snapshot_that_overtook_a_newer_one_does_no_harm():
+# Kept after a long fold
+
+
+def an_upgraded_log(storage):
+    """A log whose snapshot is of an older fold."""
+    expected = append_all(storage, LONG)
+    storage.write(SNAPSHOT, encode(Snapshot(fold_version=FOLD_VERSION - 1, state=fold(LONG[:100]))))
+    return expected
+
+
+def test_after_an_upgrade_a_log_is_folded_from_its_start_once_and_not_by_every_process():
+    storage = CountingStorage(MemoryStorage())
+    expected = an_upgraded_log(storage)
+
+    first = load_and_keep(storage, CONTROL)
+    storage.calls.clear()
+    second = load_and_keep(storage, CONTROL)
+
+    assert first == second == expected
+    assert storage.calls == {"read": 2 + LOOKED_PAST + 1}
+
+
+def test_a_short_fold_leaves_no_snapshot():
+    storage = MemoryStorage()
+    write_log(storage, CONTROL, LONG[:SNAPSHOT_INTERVAL])
+
+    load_and_keep(storage, CONTROL)
+
+    assert "snapshot.json" not in storage.list(CONTROL)
+
+
+def test_whoever_only_reads_leaves_no_snapshot():
+    storage = MemoryStorage()
+    write_log(storage, CONTROL, LONG)
+
+    load_state(storage, CONTROL)
+
+    assert "snapshot.json" not in storage.list(CONTROL)
+
+
+def test_whoever_may_not_write_goes_on_without_a_snapshot():
+    class ReadOnly(SwitchableStorage):
+        def write(self, address, content):
+            raise StorageError(f"{address}: Permission denied")
+
+    storage = MemoryStorage()
+    write_log(storage, CONTROL, LONG)
+
+    assert load_and_keep(ReadOnly(storage), CONTROL) == fold(LONG)
+
+
+def test_a_slow_fold_does_not_replace_the_newer_snapshot_of_a_faster_process():
+    """Both begin without one; the other one folds, appends and keeps its snapshot while this one reads on."""
+    storage = MemoryStorage()
+    write_log(storage, CONTROL, LONG)
+    more = tuple(a_record(Parked(), number) for number in range(len(LONG), 150))
+    reads = []
+
+    def tick(now):
+        reads.append(now)
+        if reads.count(f"before read {SNAPSHOT}") == 2 and "snapshot.json" not in storage.list(CONTROL):
+            write_log(storage, CONTROL, more)
+            load_and_keep(storage, CONTROL)
+
+    load_and_keep(InterruptibleStorage(storage, tick), CONTROL)
+
+    assert decode(Snapshot, storage.read(SNAPSHOT), address=SNAPSHOT).state.next_number == 150
+    assert load_state(storage, CONTROL) == fold((*LONG, *more))
+
+
+def test_a_log_that_is_taken_away_during_a_long_fold_does_not_come_back_as_its_snapshot():
+    storage = MemoryStorage()
+    write_log(storage, CONTROL, LONG)
+    reads = []
+
+    def tick(now):
+        reads.append(now)
+        if reads.count(f"before read {SNAPSHOT}") == 2:
+            for number in range(len(LONG)):
+                storage.delete(record_address(CONTROL, number))
+
+    load_and_keep(InterruptibleStorage(storage, tick), CONTROL)
+
+    assert storage.list(CONTROL) == ()
+
+
+# Of any size
+
+
+def test_a_snapshot_above_its_bound_is_passed_over():
     storage = MemoryStorage()
     expected = append_all(storage, LONG)
-    storage.write(SNAPSHOT, encode(Snapshot(fold_version=FOLD_VERSION, state=fold(LONG[:50]))))
+    storage.write(SNAPSHOT, b"x" * (BOUNDS[FileKind.SNAPSHOT].read + 1))
 
     assert load_state(storage, CONTROL) == expected
 
 
-def test_keys_of_a_newer_version_in_a_snapshot_are_skipped():
-    storage = MemoryStorage()
-    expected = append_all(storage, LONG)
-    content = json.loads(storage.read(SNAPSHOT))
-    content["state"]["new_key"] = content["new_key"] = 1
-    storage.write(SNAPSHOT, json.dumps(content).encode())
+def test_the_worst_that_older_versions_put_on_record_fits_into_a_snapshot():
+    """As many failures as are kept, each with hundreds of words, and a stop whose reason is a book."""
+    words = tuple(f"{number:05d}{'W' * 300}" for number in range(200))
+    state = LogState()
+    for epoch in range(1, 1 + MAX_FAILURES_KEPT):
+        end = replace(an_end(epoch, Outcome.FAILED), error_classes=words, text="x" * 50_000)
+        bodies = (a_claim(epoch), end)
+        state = fold([a_record(body, state.next_number + step) for step, body in enumerate(bodies)], state)
+    state = fold([a_record(StopRequested(epoch=1), state.next_number, reason="x" * 5_000_000)], state)
 
-    assert load_state(storage, CONTROL) == expected
+    worst = replace(state, unasked_ends=state.failures)
 
-
-@pytest.mark.parametrize("left", [0, 40], ids=["log deleted", "older backup put back"])
-def test_a_log_that_ends_before_what_has_been_seen_is_an_error(left):
-    storage = MemoryStorage()
-    state = append_all(storage, LONG)
-    for number in range(left, len(LONG)):
-        storage.delete(record_address(CONTROL, number))
-
-    with pytest.raises(CorruptRecordError, match="records were removed"):
-        load_state(storage, CONTROL)
-    with pytest.raises(CorruptRecordError, match="records were removed"):
-        refresh_state(storage, CONTROL, state)
-
-
-def test_a_record_of_a_newer_version_is_refused_however_the_state_is_had():
-    storage = MemoryStorage()
-    state = append_all(storage, LONG)
-    write_log(storage, CONTROL, (a_record(Parked(), len(LONG), min_reader=99),))
-
-    with pytest.raises(NewerRecordError):
-        load_state(storage, CONTROL)
-    with pytest.raises(NewerRecordError):
-        refresh_state(storage, CONTROL, state)
+    assert len(worst.failures) == MAX_FAILURES_KEPT
+    assert len(encode(Snapshot(fold_version=FOLD_VERSION, state=worst))) < BOUNDS[FileKind.SNAPSHOT].written

@@ -3,7 +3,8 @@
 import pytest
 
 from streamops.control.records import Outcome
-from streamops.spark.failure import TEXT_LIMIT, error_classes, exit_record, shortened
+from streamops.control.texts import CLASS_LIMIT, CLASSES_KEPT, FAILURE_LIMIT
+from streamops.spark.failure import error_classes, exit_record
 
 FOREACH_BATCH = """\
 Traceback (most recent call last):
@@ -57,25 +58,8 @@ def test_a_failure_inside_foreach_batch_keeps_its_cause():
     )
 
 
-def test_a_text_within_the_limit_is_kept_whole():
-    text = "x" * TEXT_LIMIT
-
-    assert shortened(text) == text
-
-
-def test_a_longer_text_keeps_its_beginning_and_its_end():
-    text = "[STREAM_FAILED]" + "x" * TEXT_LIMIT + "the cause"
-
-    short = shortened(text)
-
-    assert short.startswith("[STREAM_FAILED]")
-    assert short.endswith("the cause")
-    assert f"{len(text) - TEXT_LIMIT} characters left out" in short
-    assert len(short) < TEXT_LIMIT + 100
-
-
 def test_an_exit_record_holds_the_classes_even_of_the_part_that_is_cut_out():
-    text = "[STREAM_FAILED]" + "x" * TEXT_LIMIT + "[DIVIDE_BY_ZERO]" + "x" * TEXT_LIMIT
+    text = "[STREAM_FAILED]" + "x" * FAILURE_LIMIT + "[DIVIDE_BY_ZERO]" + "x" * FAILURE_LIMIT
 
     record = exit_record(epoch=3, instance="0a0a0a0a", outcome=Outcome.FAILED, at="now", text=text, batch=7)
 
@@ -91,3 +75,27 @@ def test_only_a_failure_has_error_classes(outcome):
 
     assert record.error_classes == ()
     assert record.text == "[STREAM_FAILED] seen"
+
+
+def a_failure(text):
+    return exit_record(epoch=1, instance="0a0a0a0a", outcome=Outcome.FAILED, at="now", text=text, batch=0)
+
+
+def test_a_text_that_repeats_a_bad_record_yields_few_classes_and_keeps_the_first_and_the_last():
+    """Six megabytes of distinct words in brackets, as a message of an application may hold them."""
+    words = "".join(f"[WORD_{number}] " for number in range(400_000))
+
+    record = a_failure(f"[STREAM_FAILED] {words}[DIVIDE_BY_ZERO] java.lang.ArithmeticException: / by zero")
+
+    assert len(record.error_classes) <= CLASSES_KEPT
+    assert record.error_classes[0] == "STREAM_FAILED"
+    assert {"DIVIDE_BY_ZERO", "java.lang.ArithmeticException"} <= set(record.error_classes)
+
+
+def test_a_class_as_long_as_a_book_is_cut():
+    assert [len(name) for name in a_failure(f"[{'A' * 100_000}]").error_classes] == [CLASS_LIMIT]
+
+
+def test_an_endless_line_of_dots_is_searched_in_linear_time():
+    """Unbounded, the pattern of Java's classes would take hours for it."""
+    assert a_failure("a." * 500_000).error_classes == ()

@@ -6,8 +6,9 @@ import pytest
 
 from streamops.control.drivers import ExitRecord
 from streamops.control.records import DriverHandle, Outcome, Position, Submitted
+from streamops.control.texts import CLASSES_KEPT, FAILURE_LIMIT
 from streamops.supervisor.decision import Action, Decision
-from streamops.supervisor.endings import LOG_LINES, TEXT_LIMIT, driver_end
+from streamops.supervisor.endings import LOG_LINES, driver_end
 from support.records import a_claim, a_state
 
 AT_4 = Position(offset=4, commit=4)
@@ -54,7 +55,7 @@ def test_a_log_of_endless_lines_keeps_the_record_small(tmp_path):
 
     end = driver_end(ended(Outcome.LAUNCH_FAILED), an_epoch(str(log)), position=AT_4)
 
-    assert len(end.text) == TEXT_LIMIT
+    assert len(end.text) == FAILURE_LIMIT
     assert end.text.endswith("the last line")
 
 
@@ -125,3 +126,13 @@ def test_a_query_that_took_the_place_of_the_driver_s_own_is_not_on_record_as_its
     position = position_after(final(52), found=Position(query_id="other", offset=4, commit=4), query_id="own")
 
     assert (position.query_id, position.offset) == ("own", 52)
+
+
+def test_what_a_driver_of_an_older_version_left_is_cut_before_it_goes_on_record(tmp_path):
+    """Its exit record may hold megabytes of each."""
+    exit_record = replace(left("x" * 100_000), error_classes=tuple(f"WORD_{number}" for number in range(10_000)))
+
+    end = driver_end(ended(Outcome.FAILED, exit_record=exit_record), an_epoch(), position=AT_4)
+
+    assert len(end.text) == FAILURE_LIMIT
+    assert len(end.error_classes) == CLASSES_KEPT

@@ -20,6 +20,7 @@ from streamops.clock import Clock
 from streamops.control.backfill_plan import BackfillPlan, Counted
 from streamops.control.layout import backfills_folder, control_folder
 from streamops.control.records import Author
+from streamops.control.texts import checked_reason
 from streamops.errors import BackfillError, SettingsError
 from streamops.kafka.broker import Broker
 from streamops.spec import CustomSource, DeltaTableSource, FilesSource, StreamSpec
@@ -121,7 +122,11 @@ class BackfillDesk:
         self._others = others
 
     def plan(self, asked: AskedBackfill, *, backfill: str) -> PlannedBackfill:
-        """What would be read, in which steps, and where it would go. StorageError where the stream can't be read."""
+        """What would be read, in which steps, and where it would go. StorageError where the stream can't be read.
+
+        SettingsError for a reason that is none, or too long.
+        """
+        reason = checked_reason(asked.reason)
         sink = self._sink(asked, backfill)
         found = self._ranges.steps(asked.range, chunk=asked.chunk, accepts_expired=asked.accepts_expired)
         refusals = [why for why in (self._refused_for_state(asked), self._refused_for_time(asked)) if why]
@@ -136,7 +141,7 @@ class BackfillDesk:
             stream=self.spec.name,
             by=self._author.actor,
             at=self._clock.now(),
-            reason=asked.reason,
+            reason=reason,
             asked=str(asked.range),
             start=found.start,
             chunks=found.chunks,

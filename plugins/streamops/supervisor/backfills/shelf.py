@@ -5,11 +5,11 @@ import logging
 import re
 from datetime import datetime
 
-from streamops.control.backfill_plan import PLAN_LIMIT, BackfillPlan, decode_plan, encode_plan, is_backfill_id
+from streamops.control.backfill_plan import BackfillPlan, decode_plan, encode_plan, is_backfill_id
 from streamops.control.layout import backfill_checkpoint, backfill_plan_address, backfills_folder
 from streamops.control.topics import Topics
 from streamops.errors import ObjectNotFoundError, SettingsError, StreamOpsError
-from streamops.storage import ReadableStorage, Storage
+from streamops.storage import FileKind, ReadableStorage, Storage, create_file, read_file
 
 log = logging.getLogger(__name__)
 
@@ -21,21 +21,22 @@ def read_plan(storage: ReadableStorage, checkpoint: str, backfill: str) -> Backf
         raise SettingsError(f"no backfill is called {backfill!r}; there are: {', '.join(known) or 'none'}")
     address = backfill_plan_address(backfill_checkpoint(checkpoint, backfill))
     try:
-        return decode_plan(storage.read(address, limit=PLAN_LIMIT), address=address)
+        return decode_plan(read_file(storage, FileKind.BACKFILL_PLAN, address), address=address)
     except ObjectNotFoundError as error:
         raise SettingsError(f"backfill {backfill} has no plan: it was given up before it began") from error
 
 
 def write_plan(storage: Storage, checkpoint: str, plan: BackfillPlan) -> None:
-    """Put a plan there for good. ObjectExistsError where its id is taken, StorageError."""
-    storage.create(backfill_plan_address(backfill_checkpoint(checkpoint, plan.id)), encode_plan(plan))
+    """Put a plan there for good. ObjectExistsError where its id is taken, ObjectTooLargeError, StorageError."""
+    address = backfill_plan_address(backfill_checkpoint(checkpoint, plan.id))
+    create_file(storage, FileKind.BACKFILL_PLAN, address, encode_plan(plan))
 
 
 def planned_topics(storage: ReadableStorage, own_checkpoint: str) -> Topics:
     """The topics that the backfill with this checkpoint of its own was planned over; none where its plan can't be read."""
     address = backfill_plan_address(own_checkpoint)
     try:
-        return decode_plan(storage.read(address, limit=PLAN_LIMIT), address=address).topics
+        return decode_plan(read_file(storage, FileKind.BACKFILL_PLAN, address), address=address).topics
     except StreamOpsError as error:
         log.warning("the topics of a backfill are not known: %s", error)
         return ()

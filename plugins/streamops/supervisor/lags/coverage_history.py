@@ -22,13 +22,14 @@ from streamops.control.snapshot import load_state
 from streamops.control.topics import Topics, accepts_what_is_there, topics_after
 from streamops.coverage import Standing
 from streamops.coverage.past import Column, CoveragePast, LogMark, Oddity, Track
-from streamops.errors import ControlLogError, ObjectNotFoundError, ObjectTooLargeError
-from streamops.storage import DEFAULT_READ_LIMIT, ReadableStorage, WritableStorage, join
+from streamops.errors import ControlLogError, ObjectNotFoundError, ObjectUnreadableError
+from streamops.storage import FileKind, ReadableStorage, WritableStorage, join, read_file, write_file
+from streamops.storage.bounds import BOUNDS
 
 log = logging.getLogger(__name__)
 
 FILE = "coverage.json"
-MOST_BYTES = DEFAULT_READ_LIMIT
+MOST_BYTES = BOUNDS[FileKind.COVERAGE].written
 FORM = 2
 """A file in another form is another release's, and is begun anew."""
 
@@ -59,9 +60,11 @@ def write_past(storage: WritableStorage, checkpoint: str, past: CoveragePast) ->
     while len(content) > MOST_BYTES and len(past.at) > 1:
         past = past.halved()
         content = encode(past)
-    if len(content) > MOST_BYTES:
-        content = encode(replace(past, at=(), tracks={}, places={}))
-    storage.write(_address(checkpoint), content)
+    # What is left out first comes back by and by; which topics were read, and what the log says of them, does not.
+    for fewer in (replace(past, at=(), tracks={}, places={}), replace(past, at=(), tracks={}, places={}, odd={})):
+        if len(content) > MOST_BYTES:
+            content = encode(fewer)
+    write_file(storage, FileKind.COVERAGE, _address(checkpoint), content)
 
 
 def _address(checkpoint: str) -> str:
@@ -71,10 +74,10 @@ def _address(checkpoint: str) -> str:
 def _read(storage: ReadableStorage, checkpoint: str) -> CoveragePast:
     address = _address(checkpoint)
     try:
-        return decode(storage.read(address, limit=MOST_BYTES))
+        return decode(read_file(storage, FileKind.COVERAGE, address))
     except ObjectNotFoundError:
         return CoveragePast()
-    except ObjectTooLargeError as error:
+    except ObjectUnreadableError as error:
         log.warning("earlier looks are begun anew: %s", error)
     except _BROKEN as error:
         log.warning("earlier looks are begun anew: %s can't be read: %.200r", address, error)
@@ -88,7 +91,7 @@ def _log_since(storage: ReadableStorage, checkpoint: str, past: CoveragePast) ->
         if not past.topic_ids:
             state = load_state(storage, reader.control)
             return _mark(state.next_number, state.last_nonce, state.topics), False
-        new = reader.read(after=max(-1, past.log.records - 2))
+        new = reader.read_behind(max(-1, past.log.records - 2))
         # A log that was lost and begun anew is no longer than before, or has another record there.
         goes_on = bool(past.log.records and new and new[0].nonce == past.log.nonce)
         if past.log.records:

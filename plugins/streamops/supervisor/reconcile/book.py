@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from streamops.control import codec
 from streamops.errors import CorruptRecordError, ObjectNotFoundError, StorageError
-from streamops.storage import Storage, join
+from streamops.storage import FileKind, Storage, join, read_file, write_file
 from streamops.supervisor.reconcile.facts import StreamFacts, StreamTask
 from streamops.supervisor.reconcile.finding import Finding
 
@@ -111,7 +111,7 @@ def read_book(storage: Storage, state_root: str) -> FindingBook:
     """The book as it is; an empty one where there is none that can be read: then everything is news."""
     address = _address(state_root)
     try:
-        return codec.decode(FindingBook, storage.read(address), address=address)
+        return codec.decode(FindingBook, read_file(storage, FileKind.FINDINGS, address), address=address)
     except (ObjectNotFoundError, CorruptRecordError):
         return FindingBook()
     except StorageError as error:
@@ -122,7 +122,7 @@ def read_book(storage: Storage, state_root: str) -> FindingBook:
 def write_book(storage: Storage, state_root: str, book: FindingBook) -> None:
     """Replace the book; a report is not lost for the sake of it."""
     try:
-        storage.write(_address(state_root), codec.encode(book))
+        write_file(storage, FileKind.FINDINGS, _address(state_root), codec.encode(book))
     except StorageError as error:
         log.warning("this report can't be kept, the next one tells everything as new: %s", error)
 

@@ -11,6 +11,7 @@ from streamops.control.log import ControlLog
 from streamops.control.records import ActBegun, ActEnded, Author, Body, Record
 from streamops.control.snapshot import save_snapshot_if_due
 from streamops.control.state import LogState
+from streamops.control.texts import COMPOSED_LIMIT, shortened
 from streamops.errors import AppendRefusedError, LaunchError
 from streamops.launch import DriverState, FoundDriver, Launcher
 from streamops.supervisor.act import new_record
@@ -79,7 +80,7 @@ class OrphanKiller:
             self.launcher.kill(driver.handle)
             return GONE if self._has_gone(driver) else LIVES
         except LaunchError as error:
-            return Ending(text=f"could not be killed: {error}")
+            return Ending(text=shortened(f"could not be killed: {error}", COMPOSED_LIMIT))
 
     def _has_gone(self, driver: FoundDriver) -> bool:
         for _ in range(KILL_LOOKS):

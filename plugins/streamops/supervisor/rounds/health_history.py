@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from streamops.control import codec
-from streamops.errors import CorruptRecordError, ObjectExistsError, ObjectNotFoundError, ObjectTooLargeError
+from streamops.control.texts import COMPOSED_LIMIT, shortened
+from streamops.errors import CorruptRecordError, ObjectExistsError, ObjectNotFoundError, ObjectUnreadableError
 from streamops.health.checkpoint.sample import HealthSample
-from streamops.storage import Storage, join
+from streamops.storage import FileKind, Storage, create_file, join, read_file, write_file
+from streamops.storage.bounds import BOUNDS
 
 log = logging.getLogger(__name__)
 
@@ -112,8 +114,8 @@ class HealthHistory:
         """One more line. Of two writers at once one may lose its line; the file stays whole."""
         day = entry.sample.at.date()
         lines = self._lines(day)
-        kept = (*lines, _line(entry))[-LINES_A_DAY:]
-        self._storage.write(self._address(day), b"".join(line + b"\n" for line in kept))
+        kept = _newest((*lines, _line(entry))[-LINES_A_DAY:], BOUNDS[FileKind.VERDICTS].written)
+        write_file(self._storage, FileKind.VERDICTS, self._address(day), b"".join(line + b"\n" for line in kept))
         if not lines:
             self._forget_before(day - timedelta(days=DAYS_KEPT - 1))
 
@@ -138,7 +140,7 @@ class HealthHistory:
 
     def mark_told(self, number: int) -> None:
         """Whoever was to be told of this change has been told."""
-        self._storage.write(self._change_address(number, "told"), b"")
+        write_file(self._storage, FileKind.VERDICT_CHANGE, self._change_address(number, "told"), b"")
 
     def take_telling_over(self, number: int) -> bool:
         """Whether it is for the caller to tell this change once more; False where another round has taken it over."""
@@ -146,7 +148,7 @@ class HealthHistory:
 
     def _create(self, number: int, kind: str, content: bytes) -> bool:
         try:
-            self._storage.create(self._change_address(number, kind), content)
+            create_file(self._storage, FileKind.VERDICT_CHANGE, self._change_address(number, kind), content)
         except ObjectExistsError:
             return False
         return True
@@ -154,17 +156,19 @@ class HealthHistory:
     def _noted(self, number: int) -> NotedChange:
         address = self._change_address(number, "json")
         try:
-            return codec.decode(NotedChange, self._storage.read(address), address=address)
-        except (CorruptRecordError, ObjectTooLargeError) as error:
+            return codec.decode(
+                NotedChange, read_file(self._storage, FileKind.VERDICT_CHANGE, address), address=address
+            )
+        except (CorruptRecordError, ObjectUnreadableError) as error:
             log.warning("passed over: %s", error)
             return NotedChange(number=number, at=datetime.min.replace(tzinfo=UTC), after="")
 
     def _lines(self, day: date) -> tuple[bytes, ...]:
         try:
-            content = self._storage.read(self._address(day))
+            content = read_file(self._storage, FileKind.VERDICTS, self._address(day))
         except ObjectNotFoundError:
             return ()
-        except ObjectTooLargeError as error:
+        except ObjectUnreadableError as error:
             # Written by something else: the next line begins the file anew.
             log.warning("passed over: %s", error)
             return ()
@@ -186,8 +190,18 @@ class HealthHistory:
         return join(self._changes, f"{number:020d}.{kind}")
 
 
+def _newest(lines: tuple[bytes, ...], most: int) -> tuple[bytes, ...]:
+    """The newest of the lines that fit into so many bytes together."""
+    size = sum(len(line) + 1 for line in lines)
+    first = 0
+    while size > most:
+        size -= len(lines[first]) + 1
+        first += 1
+    return lines[first:]
+
+
 def _line(entry: HealthEntry) -> bytes:
-    more = {"trouble": entry.trouble, "is_recorded": entry.is_recorded}
+    more = {"trouble": shortened(entry.trouble, COMPOSED_LIMIT), "is_recorded": entry.is_recorded}
     return json.dumps({**entry.sample.fields(), **more}, separators=(",", ":")).encode()
 
 

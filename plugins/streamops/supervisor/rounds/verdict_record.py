@@ -5,7 +5,7 @@ from streamops.control.drivers import driver_instances, highest_epoch
 from streamops.control.layout import control_folder
 from streamops.control.log import ControlLog
 from streamops.control.records import Author, VerdictChanged
-from streamops.control.snapshot import load_state, save_snapshot_if_due
+from streamops.control.snapshot import load_and_keep, save_snapshot_if_due
 from streamops.errors import AppendRefusedError
 from streamops.health.verdict import Verdict
 from streamops.spec import StreamSpec
@@ -28,7 +28,7 @@ def record_verdict(
     control = control_folder(spec.checkpoint)
     for _ in range(_LOOKS):
         seen = highest_epoch(driver_instances(storage, control))
-        state = load_state(storage, control)
+        state = load_and_keep(storage, control)
         if state.is_empty or state.stream != spec.name or seen >= state.next_epoch:
             return False
         if state.newest and state.newest.is_open and not state.newest.submission:

@@ -173,7 +173,7 @@ class RunDesk:
 
     def report(self, number: int) -> RunReport:
         """What has come of a run so far. StorageError, ControlLogError."""
-        records = LogReader(self._storage, self._control).read(after=number - 1)
+        records = LogReader(self._storage, self._control).read_behind(number - 1)
         found = report_run(records, rows_of={})
         instances = driver_instances(self._storage, self._control)
         rows = {}
