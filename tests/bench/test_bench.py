@@ -69,10 +69,16 @@ def test_a_round_over_a_fleet_is_measured(tmp_path):
 
 
 def test_a_look_is_counted_and_timed(tmp_path):
-    time, calls = look.measure(tmp_path)
+    time, calls, *at_lengths = look.measure(tmp_path, lengths=(50, 150))
 
     assert (time.name, calls.name) == ("look: time", "look: calls")
-    assert calls.note == "1 × details, 2 × list, 4 × read"
+    assert calls.note == "1 × details, 5 × read"
+    assert [figure.name for figure in at_lengths] == [
+        "look: a further look at 50 records",
+        "look: a first look at 50 records",
+        "look: a further look at 150 records",
+        "look: a first look at 150 records",
+    ]
 
 
 def a_run(*, wall, in_batches, processor):

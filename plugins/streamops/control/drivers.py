@@ -142,6 +142,12 @@ def traces_among(
     )
 
 
+def read_heartbeat(storage: ReadableStorage, control: str, epoch: int, instance: str) -> Heartbeat | None:
+    """The beat of one instance, read alone; None where there is none that can be read."""
+    address = join(driver_folder(control, epoch, instance), HEARTBEAT)
+    return _read(storage, Heartbeat, FileKind.HEARTBEAT, address)[0]
+
+
 def driver_instances(storage: ReadableStorage, control: str) -> tuple[tuple[int, str], ...]:
     """Epoch and instance of every driver that ever wrote a beat here, by epoch."""
     names = storage.list(drivers_folder(control))

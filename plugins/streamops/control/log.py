@@ -16,11 +16,13 @@ from streamops.errors import (
 )
 from streamops.storage import FileKind, ReadableStorage, Storage, create_file, read_file
 
-LOOKED_PAST = 2
+LOOKED_PAST = 1
 """Numbers behind the first one that is missing, which are tried as well: a record there shows a hole.
 
-Each is a request for an object that is not there, at every look: two of them, at a look in 30 s, are 5 760 a day and stream.
+Each is a request for an object that is not there, at every look: at a look in 30 s it is 2 880 a day and stream.
 """
+LOOKED_PAST_FIRST = 5
+"""As many for a process that begins with a snapshot: it has not seen the records behind that come one by one."""
 
 _APPEND_TRIES = 3
 
@@ -58,10 +60,10 @@ class LogReader:
             raise self._hole(next(number for number, found in enumerate(numbers) if number != found))
         return tuple(read_record(self.storage, self.control, number) for number in numbers)
 
-    def read_behind(self, number: int) -> tuple[Record, ...]:
+    def read_behind(self, number: int, *, look_past: int = LOOKED_PAST) -> tuple[Record, ...]:
         """The records behind a number, in order. No listing: what it costs does not grow with the log.
 
-        The next numbers are asked for until one is missing, and LOOKED_PAST further ones. So a hole of up to that many
+        The next numbers are asked for until one is missing, and `look_past` further ones. So a hole of up to that many
         records is noticed, at every look; a wider one when the log is read whole (a fold without a snapshot, `history`), and
         when it holds a claim whose driver has left its traces (`Observation.epochs_ahead`). Raises what `read` raises.
         """
@@ -70,7 +72,7 @@ class LogReader:
             while (found := self._next(number + 1 + len(records))) is not None:
                 records.append(found)
             missing = number + 1 + len(records)
-            if not any(self._is_there(missing + step) for step in range(1, 1 + LOOKED_PAST)):
+            if not any(self._is_there(missing + step) for step in range(1, 1 + look_past)):
                 return tuple(records)
             # Others may have appended meanwhile, number after number.
             if not self._is_there(missing):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from streamops.control import codec
 from streamops.control.fold import fold
-from streamops.control.log import LogReader, read_record
+from streamops.control.log import LOOKED_PAST, LOOKED_PAST_FIRST, LogReader, read_record
 from streamops.control.records import Record
 from streamops.control.state import LogState
 from streamops.errors import ControlLogError, CorruptRecordError, ObjectNotFoundError, StorageError
@@ -58,7 +58,7 @@ def refresh_state(storage: ReadableStorage, control: str, state: LogState) -> Lo
 
     Raises what LogReader.read_behind raises; CorruptRecordError when the last known record is gone or another.
     """
-    return _refreshed(storage, control, state)[0]
+    return _refreshed(storage, control, state, look_past=LOOKED_PAST)[0]
 
 
 def save_snapshot_if_due(storage: WritableStorage, control: str, before: LogState, record: Record) -> None:
@@ -82,13 +82,13 @@ def _loaded(storage: ReadableStorage, control: str) -> tuple[LogState, int]:
     """The state, and how many records were read for it."""
     state = _read_snapshot(storage, control)
     if state is not None:
-        return _refreshed(storage, control, state)
+        return _refreshed(storage, control, state, look_past=LOOKED_PAST_FIRST)
     records = LogReader(storage, control).read()
     return fold(records), len(records)
 
 
-def _refreshed(storage: ReadableStorage, control: str, state: LogState) -> tuple[LogState, int]:
-    records = LogReader(storage, control).read_behind(state.next_number - 2)
+def _refreshed(storage: ReadableStorage, control: str, state: LogState, *, look_past: int) -> tuple[LogState, int]:
+    records = LogReader(storage, control).read_behind(state.next_number - 2, look_past=look_past)
     if not records or records[0].nonce != state.last_nonce:
         raise CorruptRecordError(
             f"{control}: record {state.next_number - 1}, which has been seen, is gone or another: records were removed,"

@@ -12,7 +12,7 @@ from streamops.control.drivers import (
     Heartbeat,
     driver_instances,
     highest_epoch,
-    read_traces,
+    read_heartbeat,
     traces_among,
 )
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
@@ -32,6 +32,7 @@ from streamops.storage import Storage, join
 from streamops.supervisor.backfills.shelf import planned_topics
 from streamops.supervisor.checkpoints import inspect_checkpoints, position_of, read_checkpoints
 from streamops.supervisor.checks.sink_look import declared_sink, look_around
+from streamops.supervisor.given_timings import timings_of
 from streamops.supervisor.lags.source_coverage import BrokerFor, SourceCoverage
 from streamops.supervisor.next_trigger import next_trigger
 from streamops.supervisor.probes import NetworkProber, Prober, Reachability
@@ -40,6 +41,9 @@ from streamops.supervisor.stillness import Stillness
 
 CLOCK_ERROR = timedelta(hours=1)
 """No clock of a host that takes part is further behind than this."""
+
+LISTED_EVERY = timedelta(minutes=5)
+"""While one driver is plainly at work, the folders of drivers are listed so seldom: on S3 a listing costs a dozen reads."""
 
 Instances = tuple[tuple[int, str], ...]
 """Epoch and instance of every driver that ever left a trace."""
@@ -72,6 +76,13 @@ class EpochFacts:
     def is_beat_hidden(self) -> bool:
         """Whether a beat is there that can't be read: it may move all the time."""
         return any(trace.hides_beat for trace in self.traces)
+
+    def is_at_work(self, halt: timedelta) -> bool:
+        """Whether its one driver lives by the launcher's word and by its beat, and has not said that it ends."""
+        if self.status is None or self.status.state is not DriverState.RUNNING or len(self.traces) != 1:
+            return False
+        is_beating = self.heartbeat is not None and self.stood_still < halt
+        return is_beating and self.traces[0].exit is None and self.foreign_batch is None
 
     @property
     def heartbeat(self) -> Heartbeat | None:
@@ -133,6 +144,15 @@ class Observation:
         return stamped if is_believed else min(stamped, self.wish_watched)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listed:
+    """Every driver that ever left a trace, as found when the log stood there, at a moment of the monotonic clock."""
+
+    log: str
+    at: timedelta
+    instances: Instances
+
+
 class Observer:
     """Looks at one stream."""
 
@@ -160,11 +180,11 @@ class Observer:
         self._prober = prober or NetworkProber(clock)
         self._source_coverage = SourceCoverage(spec, broker_for, storage=storage, clock=clock)
         self.stillness = Stillness(clock)
+        self._listed = _Listed(log="", at=timedelta(0), instances=())
 
     def observe(self, state: LogState) -> Observation:
         """The facts around a state of the log. Raises StorageError, LaunchError, ControlLogError."""
-        instances = driver_instances(self._storage, self._control)
-        epochs = tuple(self._epoch(epoch, state, instances) for epoch in state.open_epochs)
+        epochs, instances = self._epochs(state)
         now = self._clock.now()
         seen = Observation(
             now=now,
@@ -264,6 +284,22 @@ class Observer:
         waits = remedy in (Remedy.WAIT_FOR_SOURCE, Remedy.WAIT_FOR_SINK)
         return self._prober.probe(remedy, self._spec) if waits else None
 
+    def _epochs(self, state: LogState) -> tuple[tuple[EpochFacts, ...], Instances]:
+        """The open epochs, and every driver that ever left a trace: listed anew unless one driver is plainly at work.
+
+        Nothing is decided then by who else was here, and it is known for LISTED_EVERY at most while the log stands still. A
+        second process of the epoch, or traces of an epoch that the log knows nothing of, show by then.
+        """
+        log, now, known = f"{state.next_number} {state.last_nonce}", self._clock.monotonic(), self._listed
+        if known.log == log and now - known.at < LISTED_EVERY:
+            epochs = tuple(self._epoch(epoch, state, known.instances) for epoch in state.open_epochs)
+            if len(epochs) == 1 and epochs[0].is_at_work(timings_of(epochs[0].epoch, self._spec.timings).halt):
+                return epochs, known.instances
+        self._listed = _Listed(log=log, at=now, instances=driver_instances(self._storage, self._control))
+        return tuple(
+            self._epoch(epoch, state, self._listed.instances) for epoch in state.open_epochs
+        ), self._listed.instances
+
     def _epoch(self, epoch: Epoch, state: LogState, instances: Instances) -> EpochFacts:
         traces = traces_among(instances, self._storage, self._control, epoch.number)
         submission = epoch.submission
@@ -310,7 +346,7 @@ class Observer:
             return batch if tells_of_now(beat, since=since, interval=self._spec.timings.beat) else None
         is_planned = bool(self._storage.details(join(self._spec.checkpoint, OFFSETS), only=[str(newest_own + 1)]))
         # The beat is read once more, so that only those count that were begun after the batch was there.
-        now = _newest_beat(read_traces(self._storage, self._control, epoch.number)) if is_planned else None
+        now = read_heartbeat(self._storage, self._control, beat.epoch, beat.instance) if is_planned else None
         self.stillness.of(subject, f"{newest_own + 1} {now.sequence}" if now else "")
         return None
 

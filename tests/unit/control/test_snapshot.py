@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from streamops.control.codec import decode, encode
 from streamops.control.fold import fold
 from streamops.control.layout import record_address
-from streamops.control.log import LOOKED_PAST, ControlLog
+from streamops.control.log import LOOKED_PAST_FIRST, ControlLog
 from streamops.control.records import Outcome, Parked, StartRequested, StopRequested
 from streamops.control.snapshot import (
     FOLD_VERSION,
@@ -157,7 +157,7 @@ def test_after_an_upgrade_a_log_is_folded_from_its_start_once_and_not_by_every_p
     second = load_and_keep(storage, CONTROL)
 
     assert first == second == expected
-    assert storage.calls == {"read": 2 + LOOKED_PAST + 1}
+    assert storage.calls == {"read": 2 + LOOKED_PAST_FIRST + 1}
 
 
 def test_a_short_fold_leaves_no_snapshot():
