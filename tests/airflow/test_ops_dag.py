@@ -119,6 +119,7 @@ def test_the_form_offers_the_declared_streams_and_the_four_acts(place):
     ("field", "value"),
     [
         pytest.param("reason", "", id="no reason"),
+        pytest.param("reason", "x" * 1_501, id="a reason that leaves no room for the mark of the run"),
         pytest.param("stream", "returns", id="a stream that is not declared"),
         pytest.param("act", "rewind", id="an act for another place"),
         pytest.param("force", "yes", id="a word for a switch"),

@@ -105,6 +105,20 @@ def test_anything_but_a_clear_yes_is_a_no(terminal: Terminal, types, text: str) 
     assert terminal.kinds() == []
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["stop"], ["start"], ["restart"], ["release"], ["adopt"], ["catchup"], ["backfill"], ["dlq", "--replay"]],
+)
+def test_a_reason_that_is_too_long_is_refused_before_anything_is_looked_at(
+    terminal: Terminal, command: list[str]
+) -> None:
+    answer = terminal.run(command[0], "orders", *command[1:], "--reason", "x" * 2_001)
+
+    assert answer.code == 2
+    assert "it has 2001 characters, 2000 at most are put on record" in " ".join(answer.err.split())
+    assert terminal.kinds() == []
+
+
 def test_an_empty_reason_is_no_reason(terminal: Terminal) -> None:
     answer = terminal.run("stop", "orders", "--reason", " ", "--yes")
 

@@ -91,3 +91,9 @@ def test_a_place_that_cannot_be_asked_is_no_missing_sign(storage):
 )
 def test_a_stream_without_a_young_sign_is_attended_by_nobody(age, is_over):
     assert Attendance(stream="orders", at=START - age, by=SUPERVISOR).is_over(START) is is_over
+
+
+def test_a_sign_above_all_bounds_is_no_sign(storage):
+    storage.write(attendance_address(ROOT, "orders"), b"x" * 6_000_000)
+
+    assert read_attendance(storage, ROOT, "orders") is None

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -214,3 +215,10 @@ def test_words_on_the_wire_are_words_in_the_code():
 
     assert claim.body.mode is ClaimMode.LIVE
     assert claim.at == datetime(2026, 3, 1, 12, 0, 17, tzinfo=UTC)
+
+
+def test_half_a_surrogate_is_written_as_a_question_mark():
+    """A name of a file that is no text comes so from the operating system, and no file of ours could hold it."""
+    record = replace(CLAIM, reason="lost \udcff.csv")
+
+    assert decode_record(encode_record(record), address=ADDRESS).reason == "lost ?.csv"

@@ -3,13 +3,17 @@
 import json
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from streamops.control.drivers import DriverPhase, QueryStep
+from streamops.control.codec import encode
+from streamops.control.drivers import DriverPhase, Heartbeat, QueryStep
 from streamops.spark.query_report import IDLE_KEPT, PROGRESS_BYTES
-from streamops.spark.query_watch import QuerySight
+from streamops.spark.query_watch import QuerySight, QueryWatch
 from streamops.spark.report import PROGRESS_KEPT, UNKNOWN_EXECUTORS, DriverReport
+from streamops.storage import FileKind
+from streamops.storage.bounds import BOUNDS
 from support.clock import FakeClock
 from support.specs import seconds
 
@@ -251,7 +255,7 @@ def test_long_events_are_kept_within_a_bound_the_newest_first(report):
     report.add_progress(json.dumps({"batchId": batch, "name": padding}) for batch in range(10))
 
     progress = report.take_progress()
-    assert len(progress) <= PROGRESS_BYTES + 10
+    assert len(progress) <= PROGRESS_BYTES
     assert batches(progress) == [7, 8, 9]
 
 
@@ -284,3 +288,28 @@ def test_a_continuous_query_that_commits_no_epoch_stands_still(clock, report):
 
     (query,) = report.state().queries
     assert (query.step, query.step_seconds, query.progress_seconds) == (QueryStep.BATCH, 30.0, 30.0)
+
+
+def many_words():
+    """What PySpark shows of a query, each text without end."""
+    words = "\x01" * 100_000
+    return SimpleNamespace(id="q", name=words, status={"message": words, "isTriggerActive": True}, isActive=True)
+
+
+def a_crowd(report, queries=500):
+    """A job that starts queries by the hundred, each with a name, a message and progress as long as they come."""
+    for number in range(queries):
+        query = QueryWatch(many_words(), number=number)
+        report.saw([query.look()])
+        report.add_progress([json.dumps({"batchId": 1, "sources": "9" * 50_000})] * 20, query=number)
+
+
+def test_a_crowd_of_queries_makes_no_beat_and_no_progress_above_its_bound(report):
+    a_crowd(report)
+    state = report.state()
+    beat = Heartbeat(
+        epoch=1, instance="0a", token="t", sequence=1, phase=state.phase, at="", host="h", pid=1, queries=state.queries
+    )
+
+    assert 0 < len(encode(beat)) <= BOUNDS[FileKind.HEARTBEAT].written
+    assert len(report.take_progress()) <= BOUNDS[FileKind.PROGRESS].written

@@ -9,7 +9,7 @@ import pytest
 from streamops.control.layout import control_folder
 from streamops.control.records import Adopted, Position, Released, TopicSeen
 from streamops.coverage import Coverage, PartitionCoverage, Standing
-from streamops.coverage.past import CoveragePast, Track
+from streamops.coverage.past import CoveragePast, Oddity, Track
 from streamops.storage.memory import MemoryStorage
 from streamops.supervisor.lags.coverage_history import MOST_BYTES, encode, read_past, write_past
 from support.clock import START
@@ -297,3 +297,18 @@ def test_another_query_in_the_same_folder_begins_anew(storage):
     remembered(storage)
 
     assert read_past(storage, CHECKPOINT, query_id="another") == CoveragePast(query_id="another")
+
+
+def test_two_hundred_thousand_odd_partitions_leave_a_file_that_is_read_again(storage):
+    """Each has a line of its own, whatever is left out of the looks."""
+    places = {(CHECKPOINT, f"topic-{number // 1_000:03d}", number % 1_000): ODD for number in range(200_000)}
+    past = CoveragePast(at=(START,), odd=places, odd_at=START, topic_ids={"orders": "a"})
+
+    write_past(storage, CHECKPOINT, past)
+
+    kept = read_past(storage, CHECKPOINT)
+    assert len(storage.read(ADDRESS)) <= MOST_BYTES
+    assert (kept.odd, kept.topic_ids) == ({}, {"orders": "a"})
+
+
+ODD = Oddity(standing=Standing.UNKNOWN, since=START)

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from streamops.control.texts import COMPOSED_LIMIT
 from streamops.errors import StorageError
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.verdict import Verdict
-from streamops.storage import Storage
+from streamops.storage import FileKind, Storage
+from streamops.storage.bounds import Bound
 from streamops.storage.local import LocalStorage
 from streamops.storage.memory import MemoryStorage
 from streamops.supervisor.rounds import health_history
@@ -266,3 +268,23 @@ def test_a_crash_at_any_call_leaves_what_was_there_or_the_whole_change() -> None
 
         kept = a_history(storage).newest_change()
         assert kept in (KeptChange(noted=a_change(0)), KeptChange(noted=a_change(1, after="ok")))
+
+
+def test_a_day_of_looks_that_fail_with_books_is_kept_within_its_bound(storage: MemoryStorage) -> None:
+    history = a_history(storage)
+    for number in range(40):
+        history.append(an_entry(START + timedelta(seconds=number), Verdict.UNKNOWN, trouble="x" * 300_000))
+
+    assert len(history.past(START).entries) == 40
+    assert max(len(entry.trouble) for entry in history.past(START).entries) <= COMPOSED_LIMIT
+
+
+def test_of_a_day_above_its_bound_the_oldest_lines_go(storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(health_history.BOUNDS, FileKind.VERDICTS, Bound(written=1_000, read=1_000))
+    history = a_history(storage)
+    for number in range(20):
+        history.append(an_entry(START + timedelta(seconds=number)))
+
+    kept = history.past(START).entries
+    assert 0 < len(kept) < 20
+    assert kept[-1].sample.at == START + timedelta(seconds=19)
