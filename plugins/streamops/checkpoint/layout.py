@@ -13,8 +13,8 @@ COMMITS = "commits"
 
 METADATA_LIMIT = 64 * 1024
 """Bytes. The file holds one id, 45 bytes."""
-OFFSETS_LIMIT = 4 * 1024 * 1024
-"""Bytes. 100 000 Kafka partitions take 2 MB; everything else is far smaller."""
+OFFSETS_LIMIT = 16 * 1024 * 1024
+"""Bytes. 200 000 Kafka partitions take 4 MB, 5 MB with the largest offsets; everything else is far smaller."""
 COMMIT_LIMIT = 16 * 1024 * 1024
 """Bytes. An entry with state ids holds 39 bytes for each store: room for 400 000 of them, offsets never grow so."""
 
