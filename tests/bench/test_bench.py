@@ -72,7 +72,7 @@ def test_a_look_is_counted_and_timed(tmp_path):
     time, calls, *at_lengths = look.measure(tmp_path, lengths=(50, 150))
 
     assert (time.name, calls.name) == ("look: time", "look: calls")
-    assert calls.note == "1 × details, 5 × read"
+    assert calls.note == "1 × details, 6 × read"
     assert [figure.name for figure in at_lengths] == [
         "look: a further look at 50 records",
         "look: a first look at 50 records",

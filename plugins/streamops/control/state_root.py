@@ -13,7 +13,7 @@ from streamops.control import codec
 from streamops.control.records import Author
 from streamops.control.registry import registry_folder
 from streamops.errors import ObjectExistsError, ObjectNotFoundError, StorageError
-from streamops.storage import ReadableStorage, Storage, join
+from streamops.storage import FileKind, ReadableStorage, Storage, create_file, join, read_file
 
 MARKER = "streamops.json"
 VERSION = 1
@@ -51,7 +51,7 @@ def require_state_root(storage: ReadableStorage, state_root: str) -> StateRoot:
     """The marker. StorageError, with what to do, where there is none or one of a newer version; CorruptRecordError."""
     address = marker_address(state_root)
     try:
-        root = codec.decode(StateRoot, storage.read(address), address=address)
+        root = codec.decode(StateRoot, read_file(storage, FileKind.STATE_ROOT, address), address=address)
     except ObjectNotFoundError:
         raise StorageError(_absent(storage, state_root)) from None
     if root.version > VERSION:
@@ -65,7 +65,7 @@ def make_state_root(storage: Storage, state_root: str, *, clock: Clock, author: 
     root = StateRoot(version=VERSION, id=uuid.uuid4().hex, created_at=clock.now(), created_by=author)
     is_taken_over = bool(storage.list(registry_folder(state_root)))
     try:
-        storage.create(address, codec.encode(root))
+        create_file(storage, FileKind.STATE_ROOT, address, codec.encode(root))
     except ObjectExistsError:
         return MadeStateRoot(root=require_state_root(storage, state_root), is_new=False)
     return MadeStateRoot(root=root, is_new=True, is_taken_over=is_taken_over)

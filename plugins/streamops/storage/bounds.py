@@ -23,6 +23,7 @@ class FileKind(StrEnum):
     HEARTBEAT = "heartbeat"
     PROGRESS = "progress file"
     EXIT = "exit record"
+    STATE_ROOT = "marker of a state root"
     REGISTRY_ENTRY = "registry entry"
     ATTENDANCE = "sign of attendance"
     BACKFILL_PLAN = "plan of a backfill"
@@ -53,11 +54,12 @@ BOUNDS: dict[FileKind, Bound] = {
         read=16 * _MIB,
         way_out="a claim holds the declaration of its stream: name fewer topics, or move long parameters to a file",
     ),
-    # A thousand failures with their error classes, cut as the fold cuts them, are 2 MiB.
+    # Twice a thousand ends with their error classes, cut as the fold cuts them, are 3 MiB.
     FileKind.SNAPSHOT: Bound(written=8 * _MIB, read=8 * _MIB),
     FileKind.HEARTBEAT: Bound(written=_MIB, read=4 * _MIB),
     FileKind.PROGRESS: Bound(written=4 * _MIB, read=4 * _MIB),
     FileKind.EXIT: Bound(written=256 * _KIB, read=4 * _MIB),
+    FileKind.STATE_ROOT: Bound(written=64 * _KIB, read=4 * _MIB),
     FileKind.REGISTRY_ENTRY: Bound(written=64 * _KIB, read=4 * _MIB, way_out="shorten the addresses of the stream"),
     FileKind.ATTENDANCE: Bound(written=64 * _KIB, read=4 * _MIB),
     # A thousand steps over two thousand partitions take half of it.
