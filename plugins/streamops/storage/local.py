@@ -19,7 +19,7 @@ from streamops.errors import (
 from streamops.storage.address import local_path
 from streamops.storage.port import DEFAULT_READ_LIMIT, FileAccess, FileDetail
 
-_UNREADABLE = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.ELOOP})
+_UNREADABLE = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.ELOOP, errno.EINVAL})
 """What the file system says of one file; anything else may be trouble with the file system itself."""
 
 
@@ -128,9 +128,10 @@ def make_folder(folder: str, access: FileAccess) -> None:
 def open_regular(path: str, *, flags: int = 0) -> BinaryIO:
     """A file to read. OSError; also for a FIFO or a device, where opening or reading would wait for somebody for ever."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "no regular file", path)
+        raise OSError(errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL, "no regular file", path)
     return open(descriptor, "rb")
 
 
