@@ -80,7 +80,8 @@ json.dump(shown, sys.stdout)
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
     """All kinds of DAGs as they come out under the usual defaults and under hostile ones."""
-    project = a_project(tmp_path_factory.mktemp("explicit"))
+    folder = tmp_path_factory.mktemp("explicit")
+    project, home = a_project(folder), {"AIRFLOW_HOME": str(folder / "airflow")}
     project.load(
         streams={
             "orders": a_declared_stream("orders"),
@@ -91,7 +92,7 @@ def shown(tmp_path_factory):
 
     def show(**defaults):
         command = [sys.executable, "-c", SHOW, str(project.file)]
-        ended = subprocess.run(command, env=os.environ | defaults, capture_output=True, text=True)
+        ended = subprocess.run(command, env=os.environ | home | defaults, capture_output=True, text=True)
         assert ended.returncode == 0, ended.stderr
         return json.loads(ended.stdout[ended.stdout.index("{") :])
 

@@ -20,7 +20,7 @@ from streamops.control.attendance import Attendance, attendance_address, read_at
 from streamops.control.records import Author
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.reconcile.book import read_book
+from streamops.supervisor.reconcile.book import AwaitedStream, FindingBook, read_book, write_book
 from streamops.supervisor.reconcile.facts import StreamTask
 from support.settings import a_declared_stream
 
@@ -231,9 +231,11 @@ def test_one_bad_declaration_hides_no_other_stream(place, server):
     sign(place, ago=LONG)
     other = a_declared_stream("clicks", launch={"spark_submit": str(place.spark_submit)})
     place.project.load(streams={"orders": a_declared_stream(job="jobs/none.py"), "clicks": other})
-    # A stream that was declared a moment ago is given time to be picked up.
-    long_ago = (datetime.now(UTC) - LONG).timestamp()
-    os.utime(place.config, (long_ago, long_ago))
+    # A stream that was declared, or seen first, a moment ago is given time to be picked up.
+    long_ago = datetime.now(UTC) - LONG
+    os.utime(place.config, (long_ago.timestamp(), long_ago.timestamp()))
+    awaited = AwaitedStream(stream="clicks", since=long_ago)
+    write_book(LocalStorage(), load_settings(place.config).state_root, FindingBook(awaited=(awaited,)))
 
     with pytest.raises(AirflowFailException, match="2 critical") as failed:
         run_reconciler(place.config)
