@@ -13,6 +13,7 @@ What is proven, each by a driver of its own:
 9. A job that starts queries itself, when it is imported or later by a thread, ends with a class of its own; nothing of a script's
    query is written.
 10. A job file that was replaced since its claim is not run.
+11. A SIGTERM between the sink's commit and the checkpoint's costs and doubles no row.
 """
 
 import json
@@ -27,6 +28,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from streamops.control.drivers import DriverPhase, DriverTraces, Heartbeat, read_traces
 from streamops.control.fold import fold
@@ -119,6 +121,27 @@ def define(spark, stream):
     raise AssertionError("the query must not even be defined")
 """
 
+STOPPED_IN_COMMIT = """
+import os
+import time
+
+from streamops.spark.sinks.append import append_once
+
+def define(spark, stream):
+    table = stream.table
+
+    def work(rows, batch):
+        append_once(rows.select("value"), table, batch)
+        if batch == 3 and not os.path.exists(table.removeprefix("file://") + ".waited"):
+            os.mkdir(table.removeprefix("file://") + ".waited")
+            print("batch 3 is in the table", flush=True)
+            time.sleep(30)
+
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
+    return rows.writeStream.foreachBatch(work)
+"""
+"""Waits where a crash hurts most: the table has the batch, and the checkpoint's commit is still to come."""
+
 UNHURRIED = Timings(beat=seconds(0.5), halt=seconds(60), takeover=seconds(120))
 """Beats often, and gives a busy machine time."""
 
@@ -127,6 +150,12 @@ LIGHT = (
     ("spark.sql.shuffle.partitions", "1"),
     ("spark.ui.enabled", "false"),
     ("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile=file:{ROOT}/config/log4j2.properties"),
+)
+
+DELTA_CONF = (
+    ("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension"),
+    ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"),
+    ("spark.databricks.delta.snapshotPartitions", "1"),
 )
 
 
@@ -342,6 +371,33 @@ def test_a_newer_claim_ends_a_driver_within_the_halt_time(bench):
     assert "epoch 2 was claimed" in trace.exit.text
 
 
+@pytest.mark.timeout(900)
+def test_a_sigterm_between_the_commit_of_the_sink_and_that_of_the_checkpoint_costs_and_doubles_no_row(bench):
+    one = bench(job=STOPPED_IN_COMMIT, timings=replace(UNHURRIED, stop=seconds(2)))
+    one.spec = replace(
+        one.spec,
+        launch=replace(one.spec.launch, conf=(*LIGHT, *DELTA_CONF), jars=DELTA_JARS + UNITY_JARS),
+        sink=replace(one.spec.sink, table=f"file://{one.root}/table"),
+    )
+    first = one.submit(one.claim())
+    one.expect(lambda: "batch 3 is in the table" in one.driver_log, within=3 * PATIENCE)
+    assert (one.newest_offset, one.newest_commit) == (3, 2)
+
+    os.killpg(pid_of(first), signal.SIGTERM)
+    one.expect(lambda: one.has_ended(first))
+    left = (one.newest_offset, one.newest_commit)
+    second = one.submit(one.claim(2))
+    one.expect(lambda: one.newest_commit >= 6, within=3 * PATIENCE)
+    one.append(StopRequested(epoch=2))
+    one.expect(lambda: one.has_ended(second))
+
+    assert one.exits == {trace.instance: Outcome.STOPPED for trace in one.traces()}
+    assert left == (3, 2), "the stop came into the middle of the commit"
+    rows = sorted(DeltaTable(f"{one.root}/table").to_pyarrow_table()["value"].to_pylist())
+    assert rows == list(range(len(rows)))
+    assert len(rows) >= 5 * (one.newest_commit + 1)
+
+
 def test_a_job_file_that_was_replaced_since_its_claim_is_not_run(bench):
     one = bench()
     epoch = one.claim()
@@ -373,12 +429,7 @@ def test_a_control_log_that_is_deleted_ends_a_driver(bench):
 @pytest.mark.fault("B65")
 def test_a_companions_failure_ends_the_driver_with_every_error_class_and_code_1(bench):
     one = bench(job=COMPANION_FAILS)
-    conf = (
-        *LIGHT,
-        ("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension"),
-        ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"),
-    )
-    launch = replace(one.spec.launch, conf=conf, jars=DELTA_JARS + UNITY_JARS)
+    launch = replace(one.spec.launch, conf=(*LIGHT, *DELTA_CONF), jars=DELTA_JARS + UNITY_JARS)
     sink = replace(one.spec.sink, dead_letters=f"file://{one.root}/dead")
     one.spec = replace(one.spec, launch=launch, sink=sink)
     request = one.request(one.claim())

@@ -450,3 +450,14 @@ def test_the_policy_of_a_stream_moves_its_windows():
     row = query(IN_BATCH, HOUR, QUICK, Kind.SLOW, policy=patient)
 
     assert (judged(row).kind, judged(row).advice) == (Kind.SLOW, NOTHING)
+
+
+@pytest.mark.fault("B96")
+@pytest.mark.parametrize("step", [IN_BATCH, PLANNING, WAITING])
+def test_progress_that_no_longer_comes_is_no_reason_to_restart_a_query_that_moves(step):
+    """apache/spark#56729: one failed send took the listener out for good, and the query ran on."""
+    silent = a_beat(a_query(step, 3, progress=5 * HOUR, batch=9_000))
+
+    liveness = judge_liveness(silent, QUICK, rhythm=RHYTHM, policy=POLICY, stood_still=seconds(1))
+
+    assert liveness.advice is None

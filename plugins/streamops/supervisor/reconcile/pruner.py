@@ -121,7 +121,13 @@ class Pruner:
             seen = self._look(place, living)
         except StreamOpsError as error:
             return replace(pruned, troubles=(str(error),))
-        for leftover in may_go(seen, place.keep, now=self.clock.now()):
+        going = may_go(seen, place.keep, now=self.clock.now())
+        if going:
+            log.info(
+                "stream=%s prunes %d epochs from %d to %d: none of the last %d, nor written within %d days",
+                *(place.stream, len(going), going[0].epoch, going[-1].epoch, place.keep.epochs, place.keep.days),
+            )
+        for leftover in going:
             try:
                 size = self._remove(leftover, seen, place)
             except StreamOpsError as error:
