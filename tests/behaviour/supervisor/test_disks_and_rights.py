@@ -24,6 +24,7 @@ from streamops.supervisor import Action, Supervisor
 from support.clock import FakeClock
 from support.launcher import FakeLauncher
 from support.specs import TIMINGS, a_stream, seconds
+from support.state_root import init
 from support.world import World
 
 NOBODY = 65534
@@ -136,6 +137,7 @@ def test_rights_that_are_taken_away_are_no_end_and_no_new_stream_and_all_goes_on
 
     def work() -> dict[str, Any]:
         launcher, clock = FakeLauncher(), FakeClock()
+        init(LocalStorage(), f"file://{shared}/state")
         supervisor = a_supervisor(shared, launcher, clock)
         supervisor.settle()
         (control / "drivers").mkdir(exist_ok=True)

@@ -18,6 +18,7 @@ from streamops.supervisor import Supervisor
 from streamops.supervisor.reconcile import Pruner
 from support.clock import FakeClock
 from support.specs import SUPERVISOR, a_stream, seconds
+from support.state_root import init
 
 LOOKS = 1000
 SLEEPS = "#!/bin/sh\nexec sleep 600\n"
@@ -39,6 +40,7 @@ class Stand:
         self.launcher = LocalLauncher()
         self.clock = FakeClock()
         self.state_root = f"file://{root}/state"
+        init(LocalStorage(), self.state_root)
         self.supervisor = Supervisor(
             self.spec,
             storage=LocalStorage(),

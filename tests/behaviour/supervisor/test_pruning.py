@@ -32,6 +32,7 @@ from support.launcher import FakeLauncher
 from support.model_tasks import Gone
 from support.records import a_claim, a_log, a_submit, an_end, write_log
 from support.specs import SUPERVISOR, a_stream, seconds
+from support.state_root import init
 from support.storage import InterruptibleStorage, SwitchableStorage
 
 TWO = Keep(epochs=2, days=0)
@@ -47,6 +48,7 @@ class Yard:
         self.clock = FakeClock(datetime.now(UTC) + LATER)
         self.launcher = FakeLauncher()
         self.state_root = join(root, "state")
+        init(storage, self.state_root)
         self.spec = a_stream(checkpoint=join(root, "checkpoints", "orders"), keep=TWO)
         self.control = control_folder(self.spec.checkpoint)
 
