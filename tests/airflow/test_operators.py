@@ -1,5 +1,6 @@
 """The operators, slice by slice, as a worker runs them: real control log, real processes, no Airflow database."""
 
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -273,7 +274,9 @@ def test_a_parked_stream_fails_the_next_try_too_and_starts_nothing(place, task):
 
 
 def test_settings_that_are_wrong_are_slept_on(place, task, task_log):
+    """No good version of them is kept, as where the state root is not there."""
     operator = task.supervise
+    shutil.rmtree(place.project.root / "data" / "state")
     place.project.file.write_text("streams: [")
 
     assert deferral(operator.execute, {}).method_name == "resume"

@@ -19,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from streamops.control.state_root import MARKER
 from streamops.errors import CorruptRecordError, ObjectNotFoundError, SettingsError, StorageError
 from streamops.settings.folders import resolve_state_folder
 from streamops.settings.yaml_file import parse_yaml
@@ -77,10 +78,10 @@ def read_last_good(state_root: str, path: str | Path) -> LastGood | None:
 def write_last_good(state_root: str, version: LastGood) -> None:
     """Replace the kept version. StorageError; one that is too large is told and not kept.
 
-    Nothing is written to a state root in which there is nothing: no stream was started there, or it is not mounted.
+    Nothing is written to a folder that is not marked as a state root: it is not mounted, or `streamops init` comes first.
     """
     address = kept_address(state_root, version.path)
-    if not storage_for(state_root).list(state_root):
+    if MARKER not in storage_for(state_root).list(state_root):
         return
     fields = {
         "path": version.path,

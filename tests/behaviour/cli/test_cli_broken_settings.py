@@ -1,6 +1,7 @@
 """A settings file that breaks, or loses a stream by mistake, stops no stream and leaves none alone."""
 
 import json
+import shutil
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -123,7 +124,9 @@ def test_where_nothing_was_ever_kept_there_is_nothing_in_force(terminal: Termina
     assert terminal.run("status").code == 2
 
 
-def test_an_empty_state_root_may_be_a_mount_that_is_away_and_gets_nothing(terminal: Terminal) -> None:
+def test_a_folder_without_mark_may_be_a_mount_that_is_away_and_gets_nothing(terminal: Terminal) -> None:
+    shutil.rmtree(terminal.project.root / "data")
+
     in_force_now(terminal)
 
     assert not (terminal.project.root / "data").exists()

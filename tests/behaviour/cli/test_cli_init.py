@@ -25,6 +25,7 @@ def state_root(terminal):
 
 COMMANDS = {
     "plan": ["plan", "orders"],
+    "check": ["check", "orders"],
     "stop": ["stop", "orders", "--reason", "why", "--yes"],
     "start": ["start", "orders", "--reason", "why", "--yes"],
     "adopt": ["adopt", "orders", "--reason", "why", "--yes"],

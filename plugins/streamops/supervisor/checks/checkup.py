@@ -11,6 +11,7 @@ from streamops.control.layout import control_folder
 from streamops.control.records import Position
 from streamops.control.registry import RegistryEntry, read_entry
 from streamops.control.snapshot import load_state
+from streamops.control.state_root import require_state_root
 from streamops.health.checkpoint import Expectations, judge_checkpoint
 from streamops.health.checkpoint.expectations import MAX_FILE_AGE, RETAINED_BATCHES
 from streamops.health.checkpoint.judge import judge_delta_source, judge_input, judge_sink
@@ -189,16 +190,16 @@ def check_stream(
     """Judge a declared stream's checkpoint, with all that its declaration, its control log and the registry tell.
 
     `state_root`: where the registry is; empty for a stream without. `before`: earlier checks, oldest first. Raises
-    StorageError where the checkpoint can't be asked, ControlLogError where its log can't be read.
+    StorageError where checkpoint or state root can't be asked, ControlLogError where the log can't be read.
     """
     storage = storage_for(spec.checkpoint)
     # Before the checkpoint, which only grows: what the log knows must not be newer than what is seen.
     state = load_state(storage, control_folder(spec.checkpoint))
-    entry = read_entry(storage_for(state_root), state_root, spec.name) if state_root else None
+    entry = _registered(spec.name, storage_for(state_root), state_root) if state_root else None
     return check(
         storage,
         spec.checkpoint,
-        registered=entry if isinstance(entry, RegistryEntry) else None,
+        registered=entry,
         engine=PINNED,
         is_sink_idempotent=spec.sink.guarantee is not SinkGuarantee.EXACTLY_ONCE_OR_NOTHING,
         tracks_progress_async=spec.tracks_progress_async,
@@ -220,6 +221,13 @@ def check_stream(
             policy=spec.stall,
         ),
     )
+
+
+def _registered(stream: str, storage: ReadableStorage, state_root: str) -> RegistryEntry | None:
+    """What the registry knows of a stream. StorageError where the state root is not there, and none is known."""
+    require_state_root(storage, state_root)
+    entry = read_entry(storage, state_root, stream)
+    return entry if isinstance(entry, RegistryEntry) else None
 
 
 def _retained_batches(confs: tuple[tuple[str, str], ...]) -> int:
