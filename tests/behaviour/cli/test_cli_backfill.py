@@ -9,7 +9,14 @@ import pytest
 
 from streamops.control import codec
 from streamops.control.drivers import DriverPhase, ExitRecord, Heartbeat
-from streamops.control.layout import EXIT, HEARTBEAT, backfills_folder, control_folder, driver_folder
+from streamops.control.layout import (
+    EXIT,
+    HEARTBEAT,
+    backfills_folder,
+    control_folder,
+    driver_folder,
+    record_address,
+)
 from streamops.control.records import Claimed, ClaimMode, DriverEnded, Outcome
 from streamops.control.snapshot import load_state
 from streamops.launch import DriverState
@@ -20,6 +27,7 @@ from streamops.supervisor.backfills.shelf import backfill_ids, read_plan
 from streamops.supervisor.requests import Requests
 from support.checkpoints import commit, metadata, offsets
 from support.clock import START
+from support.observations import a_beat
 from support.specs import PERSON
 from support.terminal import Terminal
 
@@ -87,6 +95,15 @@ class Driver:
         folder = driver_folder(control_folder(self.checkpoint), newest.number, "0a0a0a0a")
         self._terminal.storage.write(join(folder, EXIT), codec.encode(record))
         self._terminal.launcher.end(self._terminal.launcher.drivers[-1])
+
+    def beats_without_a_record(self, *, blind: str) -> None:
+        """The record of its submit is not there, and nobody would find it from here."""
+        control, newest = control_folder(self.checkpoint), self.state.newest
+        (submitted,) = [record.number for record in self.records() if record.body.kind == "submitted"]
+        self._terminal.storage.delete(record_address(control, submitted))
+        beat = join(driver_folder(control, newest.number, "0a0a0a0a"), HEARTBEAT)
+        self._terminal.storage.write(beat, codec.encode(a_beat(newest.number).heartbeat))
+        self._terminal.launcher.blind = blind
 
     def records(self):
         from streamops.control.log import LogReader
@@ -642,6 +659,12 @@ def test_the_list_tells_of_each_how_far_it_is_whether_its_driver_lives_and_who_a
             "unknown",
             "its driver can't be seen from here: ",
             id="its host is lost",
+        ),
+        pytest.param(
+            lambda orders, driver: driver.beats_without_a_record(blind="it was started on host host-2, this is host-1"),
+            "unknown",
+            "its driver can't be seen from here: it was started on host host-2, this is host-1",
+            id="its submit is on no record and it beats from another host",
         ),
         pytest.param(
             lambda orders, driver: orders.run(

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from streamops.restart import SinkGuarantee
 from support.model import TALLY, DamagedLogModel, StreamModel
 from support.model_runs import RunsModel
-from support.model_stage import FLEETS, Fleet
+from support.model_stage import FLEETS, TWO_HOSTS, Fleet
 
 SHARE = len(FLEETS)
 
@@ -34,6 +35,21 @@ def test_any_schedule_of_runs_keeps_one_writer_and_ends_each_run(fleet, is_sched
     run_state_machine_as_test(model, settings=settings(max_examples=examples))
 
     record_property("figure", f"{_tally(model.title)}, {TALLY[f'{model.title} runs']} runs")
+
+
+def test_the_schedule_by_which_one_sign_ended_a_driver_of_another_host():
+    """Drawn schedules seldom come to it: no submit on record, all threads stand still, and only the other host looks."""
+    model = _model_of(TWO_HOSTS)()
+    model.begin(guarantee=SinkGuarantee.IDEMPOTENT, length=0)
+    model.settle_up_to_an_act(who=0, moment="after submit", dies=True)
+    model.drive(which=0, step="beat", calls=0)
+    model.strike(which=0, what="pause")
+    for _ in range(3):
+        model.pass_time(span=120, supervised=True, only=1)
+
+    model.an_end_on_record_is_one()
+    assert [driver.epoch for driver in model.world.drivers] == [1]
+    model.teardown()
 
 
 def test_after_any_schedule_a_log_that_was_deleted_or_put_back_is_left_alone(record_property):
