@@ -225,8 +225,8 @@ def test_what_airflow_said_is_kept_for_reports_from_outside(place, server):
     assert [(task.stream, task.task.is_paused) for task in told.idle] == [("orders", True)]
 
 
-def test_one_bad_declaration_hides_no_other_stream(place, server):
-    """The bad one runs, and is shown as well."""
+def test_one_bad_declaration_hides_no_other_stream(place, server, caplog):
+    """The bad one runs by its last good declaration, and its mistake is told beside what is critical."""
     place.start()
     sign(place, ago=LONG)
     other = a_declared_stream("clicks", launch={"spark_submit": str(place.spark_submit)})
@@ -240,8 +240,9 @@ def test_one_bad_declaration_hides_no_other_stream(place, server):
     with pytest.raises(AirflowFailException, match="2 critical") as failed:
         run_reconciler(place.config)
 
-    assert "orders: wrong-settings" in str(failed.value)
+    assert "orders: unattended" in str(failed.value)
     assert "clicks: unattended" in str(failed.value)
+    assert "orders: wrong-settings" in caplog.text
 
 
 def test_settings_that_declare_nothing_fail_it(place):

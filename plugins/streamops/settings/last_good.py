@@ -19,11 +19,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from streamops.control.state_root import MARKER
+from streamops.control.state_root import require_state_root
 from streamops.errors import CorruptRecordError, ObjectNotFoundError, SettingsError, StorageError
 from streamops.settings.folders import resolve_state_folder
 from streamops.settings.yaml_file import parse_yaml
-from streamops.storage import FileAccess, join
+from streamops.storage import join
 from streamops.storage.kinds import storage_for
 from streamops.storage.local import LocalStorage
 
@@ -76,13 +76,11 @@ def read_last_good(state_root: str, path: str | Path) -> LastGood | None:
 
 
 def write_last_good(state_root: str, version: LastGood) -> None:
-    """Replace the kept version. StorageError; one that is too large is told and not kept.
-
-    Nothing is written to a folder that is not marked as a state root: it is not mounted, or `streamops init` comes first.
+    """Replace the kept version. StorageError, also for a folder without the marker of a state root, which is most likely not
+    mounted; CorruptRecordError for a marker that can't be read. A version that is too large is told and not kept.
     """
     address = kept_address(state_root, version.path)
-    if MARKER not in storage_for(state_root).list(state_root):
-        return
+    require_state_root(storage_for(state_root), state_root)
     fields = {
         "path": version.path,
         "sections": version.sections,
@@ -93,8 +91,7 @@ def write_last_good(state_root: str, version: LastGood) -> None:
     if len(content) > MOST_BYTES:
         log.warning("%s is not kept: %d bytes, %d are the most", version.path, len(content), MOST_BYTES)
         return
-    access = FileAccess(version.sections.get("file_access", FileAccess.OWNER))
-    storage_for(address, access=access).write(address, content)
+    storage_for(address).write(address, content)
 
 
 def note_state_root(path: str | Path, state_root: str, environment: Mapping[str, str]) -> None:

@@ -124,10 +124,10 @@ def test_where_nothing_was_ever_kept_there_is_nothing_in_force(terminal: Termina
     assert terminal.run("status").code == 2
 
 
-def test_a_folder_without_mark_may_be_a_mount_that_is_away_and_gets_nothing(terminal: Terminal) -> None:
+def test_a_state_root_without_its_mark_may_be_a_mount_that_is_away_and_gets_nothing(terminal: Terminal) -> None:
     shutil.rmtree(terminal.project.root / "data")
 
-    in_force_now(terminal)
+    assert names(in_force_now(terminal)) == ["orders"]
 
     assert not (terminal.project.root / "data").exists()
 
