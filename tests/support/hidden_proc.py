@@ -31,6 +31,7 @@ from support.clock import FakeClock
 from support.observations import a_beat
 from support.replays import ReplayTrial
 from support.specs import a_stream, seconds
+from support.state_root import init
 
 ANA, BEN = 23451, 23452
 """Two users without a name, a group in common, or any right over each other."""
@@ -155,6 +156,8 @@ def make_place(folder: Path, script: str = SPARK_SUBMIT) -> str:
     spark_submit.write_text(script)
     for path, mode in ((spark_submit, 0o755), (folder, 0o777)):
         path.chmod(mode)
+    # Made as root, for both: who may write what is no question here.
+    init(LocalStorage(), f"file://{folder}/state")
     return str(folder)
 
 
