@@ -51,14 +51,16 @@ class Place:
         )
         content = {"state_root": "data/state", "streams": {"orders": stream}, **changes}
         self.project.file.write_text(yaml.safe_dump(content))
+        self._before = frozenset(self.project.root.rglob("*"))
         broker = FakeBroker(FakeClock(), trouble="no broker is there")
         self.wiring = Wiring(launcher=self.launcher, clock=SystemClock(), broker=lambda access, clock: broker)
 
     @property
     def written(self) -> list[Path]:
-        """All that the suite has made: below the state root, and beside the checkpoint."""
+        """All that a start has made: below the state root, which a project begins with, and beside the checkpoint."""
         state, control = (self.project.root / path for path in ("data/state", "data/checkpoints/orders.streamops"))
-        return [path for root in (state, control) for path in (root, *sorted(root.rglob("*")))]
+        made = [control, *(path for root in (state, control) for path in sorted(root.rglob("*")))]
+        return [path for path in made if path not in self._before]
 
     def start(self) -> str:
         """The driver's log, once it has told everything."""
