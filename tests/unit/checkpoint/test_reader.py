@@ -131,7 +131,9 @@ def test_the_entry_below_the_newest_is_looked_for(storage, planned, expected):
         pytest.param("metadata", b"[" * 60_000, "query id", id="deep metadata"),
         pytest.param("metadata", b"x" * (64 * 1024 + 1), "larger", id="metadata that goes on and on"),
         pytest.param("commits/2", b"x" * (16 * 1024 * 1024 + 1), "larger", id="a commit that goes on and on"),
-        pytest.param("offsets/2", b"x" * (4 * 1024 * 1024 + 1), "larger", id="a file that is not what it claims to be"),
+        pytest.param(
+            "offsets/2", b"x" * (16 * 1024 * 1024 + 1), "larger", id="a file that is not what it claims to be"
+        ),
     ],
 )
 def test_a_broken_file_that_spark_reads_is_a_fact_with_its_name(storage, file, content, reason):
