@@ -20,7 +20,8 @@ def test_what_the_sandbox_writes_lies_below_its_root(tmp_path: Path) -> None:
     layout = SandboxLayout.of_project(tmp_path)
     properties = {name for name, kind in vars(SandboxLayout).items() if isinstance(kind, property)}
 
-    written = [getattr(layout, name) for name in properties - OF_THE_PROJECT]
+    places = [getattr(layout, name) for name in properties - OF_THE_PROJECT]
+    written = [path for place in places for path in (place if isinstance(place, tuple) else (place,))]
 
     assert written
     assert all(path.is_relative_to(tmp_path / ".sandbox") for path in written)
