@@ -209,8 +209,14 @@ class Observer:
             checkpoint=checkpoint,
             companions=companions,
             registry_conflicts=standing.conflicts,
-            registered=standing.entry,
+            registered=None if self._has_been_claimed_since(state) else standing.entry,
             dependency=self._dependency(state),
+        )
+
+    def _has_been_claimed_since(self, state: LogState) -> bool:
+        """Whether an empty log has grown since it was read: what the registry knows of a driver is then no sign of a lost log."""
+        return state.position is None and bool(
+            LogReader(self._storage, self._control).read_behind(state.next_number - 1)
         )
 
     def _standing(self, state: LogState, query_id: str | None) -> Standing:
