@@ -38,7 +38,15 @@ def test_a_create_without_an_answer_leads_to_one_claim_and_one_driver(world, cre
 def test_a_claim_of_which_nobody_knows_whether_it_is_on_record_is_never_submitted(world):
     """The answer is lost, and so is the look whether the record is there: whoever wrote it forgets the token."""
     switch = SwitchableStorage(FlakyStorage(world.storage, creates=("ok", "lost answer")))
-    lose = when(f"before read {record_address(world.control, 0)}", lambda: setattr(switch, "unreachable", "/log/"))
+    record = record_address(world.control, 0)
+    read_back = when(f"before read {record}", lambda: setattr(switch, "unreachable", "/log/"))
+    calls = []
+
+    def lose(call):
+        calls.append(call)
+        if f"before create {record}" in calls:
+            read_back(call)
+
     supervisor = world.supervisor(storage=InterruptibleStorage(switch, lose))
 
     with pytest.raises(StorageError):

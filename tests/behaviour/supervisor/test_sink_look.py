@@ -77,6 +77,7 @@ class RunningQuery(LocalStorage):
     """A storage in which the query ends a batch between the look at its sink and the look at its checkpoint."""
 
     def __init__(self, checkpoint, table):
+        super().__init__()
         self._checkpoint = checkpoint
         self._table = table
         self._looks = 0
@@ -113,6 +114,7 @@ class Asked(LocalStorage):
     """A storage that keeps of which folders it was asked for details: a Delta log's are asked for once a reading."""
 
     def __init__(self):
+        super().__init__()
         self.details_of = []
 
     def details(self, directory, *, only=None):
