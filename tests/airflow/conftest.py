@@ -36,11 +36,12 @@ os.environ.update(
 
 from streamops.airflow import wiring  # noqa: E402
 from streamops.clock import SystemClock  # noqa: E402
-from streamops.control.layout import control_folder, log_folder  # noqa: E402
+from streamops.control.layout import control_folder  # noqa: E402
 from streamops.control.log import LogReader  # noqa: E402
 from streamops.control.records import DriverHandle, Submitted  # noqa: E402
 from streamops.control.snapshot import load_state  # noqa: E402
 from streamops.control.state import LogState  # noqa: E402
+from streamops.control.state_root import MARKER  # noqa: E402
 from streamops.errors import StreamOpsError  # noqa: E402
 from streamops.launch import DriverState  # noqa: E402
 from streamops.launch.local import LocalLauncher  # noqa: E402
@@ -198,7 +199,7 @@ class Eyes:
     def __init__(self) -> None:
         self.storage = SwitchableStorage(LocalStorage())
         self.looks = 0
-        """Listings of a control log: each look makes exactly one."""
+        """Reads of the mark of a state root: each look begins with exactly one."""
         self.calls = 0
         """Of any kind: a look that fails at its first call counts here only."""
         self.on_look: Callable[[str], None] = lambda checkpoint: None
@@ -218,7 +219,7 @@ class Eyes:
 
     def _tick(self, moment: str, checkpoint: str) -> None:
         self.calls += 1
-        if moment == f"before list {log_folder(control_folder(checkpoint))}":
+        if moment.startswith("before read ") and moment.endswith(f"/{MARKER}"):
             self.looks += 1
             self.on_look(checkpoint)
 

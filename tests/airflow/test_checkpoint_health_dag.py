@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -195,7 +196,7 @@ def test_settings_that_declare_nothing_fail_it(fleet):
 def test_a_state_root_that_can_not_be_used_fails_the_run_and_hides_no_verdict(fleet):
     fleet.damage("orders")
     state = fleet.project.root / "data" / "state"
-    state.parent.mkdir(exist_ok=True)
+    shutil.rmtree(state)
     state.write_text("a file where a folder should be")
 
     stream, checks = fleet.shown()
