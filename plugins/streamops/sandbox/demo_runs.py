@@ -95,12 +95,17 @@ class DemoRuns:
         dag = catchup_dag_id(SCHEDULED)
         self._tell(f"{dag} is run: the same job by availableNow, with a checkpoint and a table of its own")
         run, state = self._runs.through(dag, {})
-        returned = self._sandbox.api().returned(dag, run, RUN_TASK) if state == "success" else {}
-        self._tell(
-            f"{dag}: {state}, {returned.get('batches')} batches, {returned.get('rows')} rows"
-            f" in {returned.get('seconds')} s; {before} rows were there before"
-        )
+        account = self._account(dag, run) if state == "success" else "see the log of its task"
+        self._tell(f"{dag}: {state}, {account}; {before} rows were there before")
         return RunOfDag(dag=dag, state=state, expected=orders.sent + orders.malformed, rows=own.rows())
+
+    def _account(self, dag: str, run: str) -> str:
+        """What a run says of itself. At the full hour Airflow's own run may come first, and then this one is skipped."""
+        api = self._sandbox.api()
+        if not any(one.task_id == RUN_TASK and one.state == "success" for one in api.task_instances(dag, run)):
+            return "with nothing to read, another run had just done it"
+        returned = api.returned(dag, run, RUN_TASK)
+        return f"{returned.get('batches')} batches, {returned.get('rows')} rows in {returned.get('seconds')} s"
 
     def backfill(self) -> RunOfDag:
         """The middle half of each partition once more, to another table."""
