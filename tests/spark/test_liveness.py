@@ -109,6 +109,7 @@ def an_assignment(folder: Path, *, stop: timedelta) -> Assignment:
         token=token_of(1),
         mode=ClaimMode.LIVE,
         job="",
+        job_sha256="",
         checkpoint=f"file://{folder}/checkpoint",
         source=KafkaInput(bootstrap_servers="", topics=()),
         table="",
