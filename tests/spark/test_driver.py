@@ -372,6 +372,7 @@ def test_a_newer_claim_ends_a_driver_within_the_halt_time(bench):
 
 
 @pytest.mark.timeout(1800)
+@pytest.mark.thorough
 def test_a_sigterm_between_the_commit_of_the_sink_and_that_of_the_checkpoint_costs_and_doubles_no_row(bench):
     one = bench(job=STOPPED_IN_COMMIT, timings=replace(UNHURRIED, stop=seconds(2)))
     one.spec = replace(
