@@ -135,7 +135,7 @@ def define(spark, stream):
         if batch == 3 and not os.path.exists(table.removeprefix("file://") + ".waited"):
             os.mkdir(table.removeprefix("file://") + ".waited")
             print("batch 3 is in the table", flush=True)
-            time.sleep(30)
+            time.sleep(600)
 
     rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
     return rows.writeStream.foreachBatch(work)
@@ -372,8 +372,12 @@ def test_a_newer_claim_ends_a_driver_within_the_halt_time(bench):
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.thorough
 def test_a_sigterm_between_the_commit_of_the_sink_and_that_of_the_checkpoint_costs_and_doubles_no_row(bench):
+    """With the SIGKILL that follows it when the grace is over.
+
+    A function that returned in between would leave the commit to chance: Hadoop's local file system loses the interrupt of
+    `stop()` in about every second write (3.5.0, Shell.joinThread).
+    """
     one = bench(job=STOPPED_IN_COMMIT, timings=replace(UNHURRIED, stop=seconds(2)))
     one.spec = replace(
         one.spec,
@@ -385,6 +389,9 @@ def test_a_sigterm_between_the_commit_of_the_sink_and_that_of_the_checkpoint_cos
     assert (one.newest_offset, one.newest_commit) == (3, 2)
 
     os.killpg(pid_of(first), signal.SIGTERM)
+    one.expect(lambda: one.beat.phase is DriverPhase.STOPPING)
+    time.sleep(one.spec.timings.stop.total_seconds())
+    os.killpg(pid_of(first), signal.SIGKILL)
     one.expect(lambda: one.has_ended(first))
     left = (one.newest_offset, one.newest_commit)
     second = one.submit(one.claim(2))
@@ -392,8 +399,9 @@ def test_a_sigterm_between_the_commit_of_the_sink_and_that_of_the_checkpoint_cos
     one.append(StopRequested(epoch=2))
     one.expect(lambda: one.has_ended(second))
 
-    assert one.exits == {trace.instance: Outcome.STOPPED for trace in one.traces()}
-    assert left == (3, 2), "the stop came into the middle of the commit"
+    assert left == (3, 2)
+    assert one.exits == {}
+    assert [trace.exit.outcome for trace in one.traces(2) if trace.exit] == [Outcome.STOPPED]
     rows = sorted(DeltaTable(f"{one.root}/table").to_pyarrow_table()["value"].to_pylist())
     assert rows == list(range(len(rows)))
     assert len(rows) >= 5 * (one.newest_commit + 1)

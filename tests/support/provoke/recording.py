@@ -4,8 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from streamops.control.records import Outcome
+from streamops.control.texts import FAILURE_LIMIT, shortened
 from streamops.restart.classify import Ending
-from streamops.spark.failure import error_classes, failure_text, shortened
+from streamops.spark.failure import error_classes, failure_text
 from support.provoke.bench import Bench
 from support.provoke.case import Case, PreparationError, Provocation
 from support.provoke.sanitise import sanitise, thinned
@@ -23,7 +24,7 @@ def record_one(provocation: Provocation, bench: Bench, root: Path) -> Case | Non
         ending=Ending(
             outcome=Outcome.FAILED,
             error_classes=error_classes(text),
-            text=thinned(sanitise(shortened(text), root)),
+            text=thinned(sanitise(shortened(text, FAILURE_LIMIT), root)),
             exit_code=1,
             has_progressed=provocation.has_progressed,
         ),

@@ -15,7 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import udf
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
-from streamops.spark.failure import error_classes, failure_text, shortened
+from streamops.control.texts import FAILURE_LIMIT, shortened
+from streamops.spark.failure import error_classes, failure_text
 from streamops.spark.spark_faults import go_round_faults
 
 SCHEMA = "n long, k string"
@@ -87,7 +88,7 @@ class Driver:
 def _told(error: Exception, *, has_progressed: bool) -> dict[str, Any]:
     """What the runner of a driver would leave behind."""
     text = failure_text(error)
-    return {"text": shortened(text), "classes": error_classes(text), "has_progressed": has_progressed}
+    return {"text": shortened(text, FAILURE_LIMIT), "classes": error_classes(text), "has_progressed": has_progressed}
 
 
 def _writer(spark: SparkSession, query: Query) -> DataStreamWriter:
