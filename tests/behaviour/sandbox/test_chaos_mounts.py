@@ -1,6 +1,7 @@
 """Folders that nobody can write for a while, root included. Skipped where this process may not mount."""
 
 import errno
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,6 +44,18 @@ def test_a_full_disk_takes_no_byte_and_has_room_again_afterwards(folder: Path) -
 
     assert refused.value.errno == errno.ENOSPC
     (disk / "new").write_text("2")
+
+
+def test_room_that_somebody_gives_up_on_a_full_disk_is_taken(folder: Path) -> None:
+    disk = folder / "disk"
+    mounts.mount_small_disk(disk)
+    (disk / "half a write").write_bytes(bytes(1 << 20))
+
+    with mounts.full(disk):
+        (disk / "half a write").unlink()
+        time.sleep(1)
+        with pytest.raises(OSError, match="No space"):
+            (disk / "new").write_text("2")
 
 
 def test_what_lay_on_a_small_disk_is_kept_when_it_goes(folder: Path) -> None:

@@ -7,6 +7,7 @@ import contextlib
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ SMALL_DISK_MIB = 64
 """Hundreds of epochs leave about 20 KiB each."""
 
 _FILLER = ".chaos-filler"
+_REFILL_SECONDS = 0.05
 _UNMOUNT_TRIES = 20
 _UNMOUNT_PAUSE_SECONDS = 0.1
 
@@ -61,18 +63,30 @@ def read_only(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def full(folder: Path) -> Iterator[None]:
-    """No byte is left on the small disk."""
+    """No byte is left on the small disk, nor is one got back: what a failed write gives up is taken at once."""
     filler = folder / _FILLER
+    _fill(filler)
+    is_over = threading.Event()
+    keeper = threading.Thread(target=_keep_full, args=(filler, is_over), daemon=True)
+    keeper.start()
     try:
-        with open(filler, "wb", buffering=0) as file, contextlib.suppress(OSError):
-            while True:
-                file.write(bytes(1 << 16))
-        with open(filler, "ab", buffering=0) as file, contextlib.suppress(OSError):
-            while True:
-                file.write(b"\0")
         yield
     finally:
+        is_over.set()
+        keeper.join()
         filler.unlink(missing_ok=True)
+
+
+def _keep_full(filler: Path, is_over: threading.Event) -> None:
+    while not is_over.wait(_REFILL_SECONDS):
+        _fill(filler)
+
+
+def _fill(filler: Path) -> None:
+    for piece in (bytes(1 << 16), b"\0"):
+        with open(filler, "ab", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(piece)
 
 
 def mounts_below(root: Path, table: str | None = None) -> tuple[Path, ...]:
