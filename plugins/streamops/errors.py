@@ -7,6 +7,7 @@ StreamOpsError
 │   ├── ObjectNotFoundError
 │   ├── ObjectExistsError       an exclusive create lost its race
 │   └── ObjectUnreadableError   the place answers, and this one file can't be read: no right, or a folder in its place
+│       ├── ObjectIsNoFileError a folder, a FIFO, a device or a loop of links lies under the name
 │       └── ObjectTooLargeError above the bound of its kind: met by a read, or refused by a write
 ├── ControlLogError             the control log can't be used as asked
 │   ├── CorruptRecordError      a record that does not parse; names the file
@@ -51,6 +52,10 @@ class ObjectExistsError(StorageError):
 
 class ObjectUnreadableError(StorageError):
     """The place answers, and this one file can't be read. Trouble with the place itself is a plain StorageError."""
+
+
+class ObjectIsNoFileError(ObjectUnreadableError):
+    """Something lies under the name, and it is no file: a folder, a FIFO, a device, a loop of links."""
 
 
 class ObjectTooLargeError(ObjectUnreadableError):

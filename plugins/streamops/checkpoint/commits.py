@@ -11,6 +11,8 @@ from streamops.checkpoint.damage import Damage, DamagedFileError, version_error
 from streamops.checkpoint.layout import java_long, json_value, lines_of, long_or_none, quoted
 
 SUPPORTED_VERSIONS = ("v1", "v2", "v3")
+_TRIMMED = "".join(map(chr, range(33)))
+"""What Java's String.trim takes off: CommitLog does so with its first line, the logs of offsets and sources do not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +41,13 @@ class CommitEntry:
 def parse_commit(content: bytes, *, batch: int, address: str) -> CommitEntry:
     """The entry in a file; CheckpointError, naming file and line, where Spark could not read it.
 
-    A missing second line and `{}` are accepted, as Spark accepts them; an empty file is not. Spark reads no third line.
+    A missing second line, `{}`, and blanks around the version are accepted, as Spark accepts them; an empty file is not. Spark
+    reads no third line.
     """
     if not content.strip():
         raise DamagedFileError(Damage.EMPTY, f"{address} is empty")
-    version, *rest = lines_of(content)
+    first, *rest = lines_of(content)
+    version = first.strip(_TRIMMED)
     if version not in SUPPORTED_VERSIONS:
         known = ", ".join(SUPPORTED_VERSIONS)
         raise version_error(

@@ -5,13 +5,12 @@ Spark class: CompactibleFileStreamLog, 3.5 to 4.3. With the usual interval of 10
 object a line.
 """
 
-import json
 import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from math import isqrt
 
-from streamops.checkpoint.layout import batch_id
+from streamops.checkpoint.layout import batch_id, json_value, lines_of
 from streamops.errors import CheckpointError
 from streamops.storage import ReadableStorage
 
@@ -149,18 +148,18 @@ def entry_lines(content: bytes, *, address: str) -> Sequence[str]:
     """The lines behind the version of a log of version 1; CheckpointError naming the file where Spark can't read it."""
     if not content:
         raise CheckpointError(f"{address} is empty")
-    version, *lines = content.decode(errors="replace").split("\n")
+    version, *lines = lines_of(content)
     if version != _VERSION:
         reason = "needs a newer streamops" if _VERSION_FORM.fullmatch(version) else "is no version"
         raise CheckpointError(f"{address} line 1: {version[:20]!r} {reason}, supported: {_VERSION}")
-    return lines[:-1] if lines and lines[-1] == "" else lines
+    return lines
 
 
 def json_object(text: str, *, place: str) -> dict[str, object]:
     """A JSON object, however hostile its text; CheckpointError naming the place."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = json_value(text, is_spark_own=False)
+    except ValueError as error:
         raise CheckpointError(f"{place}: cut or not JSON") from error
     if not isinstance(value, dict):
         raise CheckpointError(f"{place}: not a JSON object")

@@ -28,6 +28,8 @@ class Damage(StrEnum):
     NOT_UNDER_ITS_NAME = "not-under-its-name"
     """`00004` is listed as batch 4, and Spark then reads `4`."""
     TOO_LARGE = "too-large"
+    NO_FILE = "no-file"
+    """A folder, a FIFO or a loop of links lies there."""
 
 
 class DamagedFileError(CheckpointError):

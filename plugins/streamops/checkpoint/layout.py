@@ -56,19 +56,24 @@ def lines_of(content: bytes) -> list[str]:
 
 
 def json_value(text: str, *, is_spark_own: bool = True) -> object:
-    """The value of a JSON text; ValueError in a few printable words for everything else, however hostile.
+    """The first value of a JSON text; ValueError in a few printable words for everything else, however hostile.
 
-    What Spark wrote itself has no NaN and no key twice: 4.2.0 refuses both. A source may write what it likes, and Python
-    data sources do write NaN. A number beyond Java's long becomes a float, for it is no damage and no integer either.
+    What follows that value does not matter: Jackson, which reads all of it in Spark, stops behind it (4.2.0). What Spark wrote
+    itself has no NaN and no key twice: 4.2.0 refuses both. A source may write what it likes, and Python data sources do write
+    NaN. A number beyond Java's long becomes a float, for it is no damage and no integer either.
     """
+    decoder = _SPARK_JSON if is_spark_own else _ANY_JSON
+    start = len(text) - len(text.lstrip(_JSON_BLANKS))
     try:
-        if not is_spark_own:
-            return json.loads(text, parse_int=_number)
-        return json.loads(text, parse_int=_number, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+        value, end = decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON from column {error.colno} on") from error
     except RecursionError as error:
         raise ValueError("not JSON that Spark reads: nested too deep") from error
+    if not isinstance(value, dict | list | str) and text[end : end + 1].strip(_JSON_BLANKS):
+        # The end of a number or a word is told by what follows: `5x` is no 5.
+        raise ValueError(f"not JSON from column {end + 1} on")
+    return value
 
 
 def long_or_none(value: object) -> int | None:
@@ -103,3 +108,8 @@ def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     if len(fields) < len(pairs):
         raise ValueError("a key comes twice")
     return fields
+
+
+_JSON_BLANKS = " \t\r\n"
+_ANY_JSON = json.JSONDecoder(parse_int=_number)
+_SPARK_JSON = json.JSONDecoder(parse_int=_number, parse_constant=_refuse_constant, object_pairs_hook=_unique)

@@ -10,7 +10,15 @@ from datetime import UTC, datetime, timedelta
 
 from streamops.checkpoint.damage import Damage, DamagedFileError, version_error
 from streamops.checkpoint.layout import json_value, lines_of, long_or_none, quoted
-from streamops.checkpoint.source_offsets import ContinuousRateOffset, KafkaOffset, SourceOffset, parse_source_offset
+from streamops.checkpoint.source_offsets import (
+    ContinuousRateOffset,
+    KafkaOffset,
+    OffsetForm,
+    SourceOffset,
+    form_of,
+    parse_source_offset,
+    says_nothing,
+)
 
 SUPPORTED_VERSIONS = ("v1", "v2")
 NO_OFFSET = "-"
@@ -58,6 +66,13 @@ class OffsetEntry:
     def offsets(self) -> tuple[SourceOffset | None, ...]:
         """What the sources' texts say; None where the source had no offset yet."""
         return tuple(None if text is None else parse_source_offset(text) for text in self.sources)
+
+    def is_foreign_to(self, form: OffsetForm | None) -> bool:
+        """Whether there are offsets, and none of them is one of such a source; never where its form is not known."""
+        told = {form_of(offset) for offset in self.offsets if offset is not None and not says_nothing(offset)}
+        # A file source reads the bare number that Spark 2.1 wrote.
+        accepted = {form, OffsetForm.RATE} if form is OffsetForm.FILES else {form}
+        return form is not None and bool(told) and not told & accepted
 
 
 def parse_offsets(content: bytes, *, batch: int, address: str, may_be_continuous: bool = False) -> OffsetEntry:

@@ -26,7 +26,7 @@ from streamops.checkpoint.layout import (
 )
 from streamops.checkpoint.listing import LogListing, read_listing
 from streamops.checkpoint.offsets import OffsetEntry, parse_offsets
-from streamops.errors import ObjectNotFoundError, ObjectTooLargeError, StorageError
+from streamops.errors import ObjectIsNoFileError, ObjectNotFoundError, ObjectTooLargeError, StorageError
 from streamops.storage import ReadableStorage, join
 
 T = TypeVar("T")
@@ -198,6 +198,9 @@ class _Reader:
             return None
         except DamagedFileError as error:
             self.broken.append(BrokenFile(file=file, reason=str(error), damage=error.damage))
+            return None
+        except ObjectIsNoFileError as error:
+            self.broken.append(BrokenFile(file=file, reason=str(error), damage=Damage.NO_FILE))
             return None
         except ObjectTooLargeError as error:
             self.broken.append(BrokenFile(file=file, reason=str(error), damage=Damage.TOO_LARGE))

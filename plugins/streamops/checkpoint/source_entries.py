@@ -6,8 +6,10 @@ Spark classes: FileStreamSourceLog, KafkaMicroBatchStream, RateStreamMicroBatchS
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isfinite
 
 from streamops.checkpoint.compact_log import entry_lines, json_object
+from streamops.checkpoint.layout import lines_of
 from streamops.errors import CheckpointError
 
 _MILLISECONDS = re.compile(r"-?[0-9]{1,19}")
@@ -66,7 +68,7 @@ def content_kind(content: bytes) -> SourceKind:
     """The kind of source that writes such a file. Never raises."""
     if content.startswith(b"\0"):
         return SourceKind.KAFKA
-    version, line, *_ = (*content.decode(errors="replace").split("\n", maxsplit=2), "")
+    version, line, *_ = (*lines_of(content), "", "")
     if version != "v1" or not line:
         return SourceKind.OTHER if version not in ("", "v1") else SourceKind.UNKNOWN
     if _MILLISECONDS.fullmatch(line):
@@ -82,7 +84,14 @@ def content_kind(content: bytes) -> SourceKind:
 
 def _entry(line: str, *, place: str) -> SourceFile:
     entry = json_object(line, place=place)
-    path, modified, log_id = entry.get("path"), entry.get("timestamp"), entry.get("batchId")
-    if not isinstance(path, str) or type(modified) is not int or type(log_id) is not int:
+    path, modified, log_id = entry.get("path"), _whole(entry.get("timestamp")), _whole(entry.get("batchId"))
+    if not isinstance(path, str) or modified is None or log_id is None:
         raise CheckpointError(f"{place}: an entry has a path, a timestamp and a batchId")
     return SourceFile(path=path, modified_ms=modified, log_id=log_id)
+
+
+def _whole(number: object) -> int | None:
+    """A number that Java bends into a long, whatever its size; None for anything else."""
+    if type(number) is int:
+        return number
+    return int(number) if isinstance(number, float) and isfinite(number) else None

@@ -19,7 +19,13 @@ from streamops.checkpoint.source_entries import (
     parse_source_entries,
     parse_start_time,
 )
-from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError, StorageError
+from streamops.errors import (
+    CheckpointError,
+    ObjectIsNoFileError,
+    ObjectNotFoundError,
+    ObjectTooLargeError,
+    StorageError,
+)
 from streamops.storage import DEFAULT_READ_LIMIT, ReadableStorage, join
 
 T = TypeVar("T")
@@ -60,6 +66,8 @@ class SourceLogFacts:
     files: tuple[SourceFile, ...] = ()
     """Input files of the log ids that were asked for, at most MAX_INPUT_FILES."""
     files_total: int = 0
+    unlisted: tuple[int, ...] = ()
+    """Log ids above the newest compact file that have a file of their own, and no entry in any: Spark never writes such."""
     absent: tuple[IdRange, ...] = ()
     """Log ids that were asked for and that no file holds."""
     unread: tuple[str, ...] = ()
@@ -134,6 +142,7 @@ def read_source_log(
     kind = reading.kind(names, log)
     if kind is SourceKind.FILE:
         reading.take_entries(log, log_ids)
+        reading.compare_ids(log)
     return replace(reading.facts(folder, kind, log), compact_bytes=size)
 
 
@@ -150,6 +159,8 @@ class _Reading:
         self._files: list[SourceFile] = []
         self._files_total = 0
         self._absent: tuple[IdRange, ...] = ()
+        self._unlisted: tuple[int, ...] = ()
+        self._entries: dict[str, list[SourceFile]] = {}
         self._unread: list[str] = []
         self._broken: dict[str, BrokenSourceFile] = {}
         self._unreachable: dict[str, BrokenSourceFile] = {}
@@ -185,6 +196,13 @@ class _Reading:
             self._take(log.file_name(log_id), range(log_id, log_id + 1))
         self._unread.extend(f"{self._path}/{log.file_name(log_id)}" for log_id in wanted[MAX_LOG_FILES:])
 
+    def compare_ids(self, log: CompactLog) -> None:
+        """Whether each id after the newest compact file, which is what a start reads, has entries of its own."""
+        newer = sorted(known for known in log.plain if known > log.newest_compact and log.holds(known))[-MAX_LOG_FILES:]
+        entries = [entry for known in newer for entry in self._entries_of(log.file_name(known))]
+        if not self._broken and not self._unread:
+            self._unlisted = tuple(sorted(set(newer) - {entry.log_id for entry in entries}))
+
     def facts(self, folder: str, kind: SourceKind, log: CompactLog) -> SourceLogFacts:
         """Everything collected."""
         return SourceLogFacts(
@@ -195,6 +213,7 @@ class _Reading:
             started_ms=self._started_ms,
             files=tuple(self._files),
             files_total=self._files_total,
+            unlisted=self._unlisted,
             absent=self._absent,
             unread=tuple(self._unread[:SHOWN]),
             unread_total=len(self._unread),
@@ -218,10 +237,16 @@ class _Reading:
         return kind
 
     def _take(self, name: str, log_ids: range, *, without: Set[int] = frozenset()) -> None:
-        entries = self._read(name, lambda content, file: parse_source_entries(content, address=file)) or []
-        found = [entry for entry in entries if entry.log_id in log_ids and entry.log_id not in without]
+        found = [entry for entry in self._entries_of(name) if entry.log_id in log_ids and entry.log_id not in without]
         self._files_total += len(found)
         self._files.extend(found[: MAX_INPUT_FILES - len(self._files)])
+
+    def _entries_of(self, name: str) -> list[SourceFile]:
+        """Of one file, read once; none where it can't be read."""
+        if name not in self._entries:
+            entries = self._read(name, lambda content, file: parse_source_entries(content, address=file))
+            self._entries[name] = entries or []
+        return self._entries[name]
 
     def _read(self, name: str, parse: Callable[[bytes, str], T]) -> T | None:
         """The parsed file; None when it is broken, too large, or was cleaned up since the listing."""
@@ -232,7 +257,7 @@ class _Reading:
             return None
         except ObjectTooLargeError:
             self._unread.append(file)
-        except CheckpointError as error:
+        except (CheckpointError, ObjectIsNoFileError) as error:
             self._broken[file] = BrokenSourceFile(file=file, reason=str(error))
         except StorageError as error:
             self._unreachable[file] = BrokenSourceFile(file=file, reason=str(error))

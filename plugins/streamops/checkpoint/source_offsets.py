@@ -1,17 +1,21 @@
 """What a source's own text in the offset log says.
 
 The text names no source, so its form decides: two sources that write the same form look alike. Forms as of Spark 3.5 to
-4.3 and Delta's DeltaSourceOffset. A form that is not known to the letter is kept as text: a guess would be worse.
+4.3 and Delta's DeltaSourceOffset. What their own readers put up with (further keys, `5.0` for 5, Kafka's null for 0; tried on
+JsonUtils of 4.2.0 and on DeltaSourceOffset of 4.4.0) is read as they read it; any other form is kept as text.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
+from math import isfinite
 
-from streamops.checkpoint.layout import json_value
+from streamops.checkpoint.layout import is_long, json_value
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
-_PARTITION = re.compile(r"0|[1-9][0-9]{0,9}")
+_PARTITION = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
+_NUMBER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +24,9 @@ class KafkaPosition:
 
     topic: str
     partition: int
+    """Spark never logs a negative one, nor a negative offset; if there is one, it is kept."""
     next_offset: int
-    """The first offset that is not read yet. Spark never logs a negative one; if there is one, it is kept."""
+    """The first offset that is not read yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +98,18 @@ class UnknownOffset:
     """As it is in the file: escape it before you show it."""
 
 
+class OffsetForm(StrEnum):
+    """Whose offset a text looks like, in the words of a message."""
+
+    KAFKA = "Kafka"
+    FILES = "files"
+    DELTA = "Delta"
+    RATE = "rate"
+    """Or any other source that writes a bare number."""
+    RATE_MICRO_BATCH = "rate-micro-batch"
+    CONTINUOUS_RATE = "rate (continuous)"
+
+
 SourceOffset = (
     KafkaOffset | FileOffset | DeltaOffset | RateOffset | RateMicroBatchOffset | ContinuousRateOffset | UnknownOffset
 )
@@ -111,9 +128,24 @@ def parse_source_offset(text: str) -> SourceOffset:
     return next((offset for form in _FORMS if (offset := form(value))), UnknownOffset(text=text))
 
 
+def form_of(offset: SourceOffset | None) -> OffsetForm | None:
+    """The form of an offset; None for none, and for texts that say nothing of their source: `{}`, and unknown ones."""
+    return _FORM_OF.get(type(offset))
+
+
+def says_nothing(offset: SourceOffset) -> bool:
+    """Whether it is an empty object, as Kafka's source writes it while no topic fits its pattern."""
+    if not isinstance(offset, UnknownOffset):
+        return False
+    try:
+        return json_value(offset.text, is_spark_own=False) == {}
+    except ValueError:
+        return False
+
+
 def _file(fields: dict[str, object]) -> FileOffset | None:
-    numbers = _integers(fields, "logOffset")
-    return FileOffset(log_offset=numbers[0]) if numbers else None
+    log_offset = _json4s_long(fields.get("logOffset"))
+    return None if log_offset is None else FileOffset(log_offset=log_offset)
 
 
 def _rate_micro_batch(fields: dict[str, object]) -> RateMicroBatchOffset | None:
@@ -122,25 +154,26 @@ def _rate_micro_batch(fields: dict[str, object]) -> RateMicroBatchOffset | None:
 
 
 def _delta(fields: dict[str, object]) -> DeltaOffset | None:
-    others = dict(fields)
-    table_id = others.pop("reservoirId", None)
-    is_starting_version = others.pop("isStartingVersion", None)
-    numbers = _integers(others, "sourceVersion", "reservoirVersion", "index")
-    if numbers is None or not isinstance(table_id, str) or not isinstance(is_starting_version, bool):
+    table_id, is_starting_version = fields.get("reservoirId"), fields.get("isStartingVersion")
+    names = ("sourceVersion", "reservoirVersion", "index")
+    version, table_version, index = (_jackson_long(fields.get(name)) for name in names)
+    if not isinstance(table_id, str) or "sourceVersion" not in fields or "reservoirVersion" not in fields:
+        return None
+    if version is None or table_version is None or index is None:
         return None
     return DeltaOffset(
-        source_version=numbers[0],
+        source_version=version,
         table_id=table_id,
-        table_version=numbers[1],
-        index=numbers[2],
-        is_starting_version=is_starting_version,
+        table_version=table_version,
+        index=index,
+        is_starting_version=is_starting_version in (True, "true"),
     )
 
 
 def _continuous_rate(fields: dict[str, object]) -> ContinuousRateOffset | None:
     positions = []
     for name, told in fields.items():
-        partition = _partition(name)
+        partition = int(name) if _PARTITION.fullmatch(name) else None
         numbers = _integers(told, "value", "runTimeMs") if isinstance(told, dict) else None
         if partition is None or numbers is None:
             return None
@@ -164,17 +197,30 @@ def _topic_positions(topic: str, partitions: dict[str, object]) -> tuple[KafkaPo
     """The positions in one topic; none when anything in it is not Kafka's."""
     if not _TOPIC.fullmatch(topic):
         return ()
-    positions = []
-    for name, next_offset in partitions.items():
-        partition = _partition(name)
-        if partition is None or type(next_offset) is not int:
+    positions = {}
+    for name, told in partitions.items():
+        next_offset = 0 if told is None else _json4s_long(told)
+        if not _PARTITION.fullmatch(name) or next_offset is None:
             return ()
-        positions.append(KafkaPosition(topic=topic, partition=partition, next_offset=next_offset))
-    return tuple(positions)
+        positions[int(name)] = next_offset
+    return tuple(
+        KafkaPosition(topic=topic, partition=partition, next_offset=next_offset)
+        for partition, next_offset in positions.items()
+    )
 
 
-def _partition(name: str) -> int | None:
-    return int(name) if _PARTITION.fullmatch(name) else None
+def _json4s_long(value: object) -> int | None:
+    """A number as Spark's own sources read it, cut to a whole one; None for anything else."""
+    if type(value) is int:
+        return value
+    return int(value) if isinstance(value, float) and isfinite(value) and is_long(int(value)) else None
+
+
+def _jackson_long(value: object) -> int | None:
+    """A number as Delta reads it: in quotes as well, and nothing is 0."""
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        return int(value)
+    return 0 if value is None else _json4s_long(value)
 
 
 def _integers(fields: dict[str, object], *names: str) -> tuple[int, ...] | None:
@@ -193,3 +239,11 @@ _FORMS: tuple[Callable[[dict[str, object]], SourceOffset | None], ...] = (
     _kafka,
 )
 """No text fits two of them, so the order says nothing."""
+_FORM_OF: dict[type, OffsetForm] = {
+    KafkaOffset: OffsetForm.KAFKA,
+    FileOffset: OffsetForm.FILES,
+    DeltaOffset: OffsetForm.DELTA,
+    RateOffset: OffsetForm.RATE,
+    RateMicroBatchOffset: OffsetForm.RATE_MICRO_BATCH,
+    ContinuousRateOffset: OffsetForm.CONTINUOUS_RATE,
+}

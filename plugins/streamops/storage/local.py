@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from streamops.errors import (
     ObjectExistsError,
+    ObjectIsNoFileError,
     ObjectNotFoundError,
     ObjectTooLargeError,
     ObjectUnreadableError,
@@ -19,8 +20,10 @@ from streamops.errors import (
 from streamops.storage.address import local_path
 from streamops.storage.port import DEFAULT_READ_LIMIT, FileAccess, FileDetail
 
-_UNREADABLE = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.ELOOP, errno.EINVAL})
-"""What the file system says of one file; anything else may be trouble with the file system itself."""
+_NO_FILE = frozenset({errno.EISDIR, errno.ELOOP, errno.EINVAL})
+"""What the file system says where something else than a file lies under a name."""
+_UNREADABLE = _NO_FILE | {errno.EACCES, errno.EPERM}
+"""What it says of one file; anything else may be trouble with the file system itself."""
 
 
 class LocalStorage:
@@ -163,5 +166,7 @@ def _translated(address: str, *, unreadable: Collection[int] = ()) -> Iterator[N
         raise ObjectExistsError(f"{address} exists already") from error
     except OSError as error:
         reason = errno.errorcode.get(error.errno or 0, "?")
-        kind = ObjectUnreadableError if error.errno in unreadable else StorageError
+        kind: type[StorageError] = StorageError
+        if error.errno in unreadable:
+            kind = ObjectIsNoFileError if error.errno in _NO_FILE else ObjectUnreadableError
         raise kind(f"{address}: {error.strerror} ({reason})") from error
