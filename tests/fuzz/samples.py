@@ -6,6 +6,7 @@ from io import BytesIO
 
 from support.base_checkpoint import BASE_ID, files
 from support.hostile import UUID
+from support.state_files import CHANGES
 
 CONF = {
     "spark.sql.shuffle.partitions": "2",
@@ -85,9 +86,9 @@ def _counting_orders_of_kafka() -> dict[str, bytes]:
     found = _query(KAFKA, committed=2) | {"sources/0/0": b"\0v1\n" + KAFKA.encode()}
     found["state/0/_metadata/metadata"] = f"v1\n{OPERATOR}".encode()
     for partition in range(2):
-        found |= {f"state/0/{partition}/{version}.delta": b"x" for version in range(1, 4)}
+        found |= {f"state/0/{partition}/{version}.delta": CHANGES for version in range(1, 4)}
         found |= {f"state/0/{partition}/{version}.delta.crc": CHECKSUM for version in range(1, 4)}
-    return found | {f"state/0/1/.3.delta.{UUID}.TID7.tmp": b"x"}
+    return found | {f"state/0/1/.3.delta.{UUID}.TID7.tmp": CHANGES}
 
 
 def _joining_on_rocksdb() -> dict[str, bytes]:
@@ -99,7 +100,7 @@ def _joining_on_rocksdb() -> dict[str, bytes]:
         "right-keyToNumValues",
         "right-keyWithIndexToValue",
     ):
-        found |= {f"state/0/0/{store}/{version}_{UUID}.changelog": b"x" for version in range(1, 4)}
+        found |= {f"state/0/0/{store}/{version}_{UUID}.changelog": CHANGES for version in range(1, 4)}
         found[f"state/0/0/{store}/2_{UUID}.zip"] = snapshot_zip()
     return found
 

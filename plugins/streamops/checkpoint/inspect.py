@@ -7,17 +7,20 @@ from urllib.parse import unquote
 from streamops.checkpoint.layout import COMMITS, OFFSETS
 from streamops.checkpoint.listing import read_listing
 from streamops.checkpoint.offsets import OffsetEntry
+from streamops.checkpoint.place import Place, read_place
 from streamops.checkpoint.reader import CheckpointFacts, read_checkpoint
 from streamops.checkpoint.source_entries import SourceFile
 from streamops.checkpoint.source_log import SourceLogFacts, SourceLogs, read_source_logs
 from streamops.checkpoint.source_offsets import FileOffset
 from streamops.checkpoint.state import StateFacts, read_state
-from streamops.checkpoint.state_snapshots import SnapshotFacts, read_snapshots
+from streamops.checkpoint.state_changes import LZ4, read_changes
+from streamops.checkpoint.state_snapshots import BrokenStateFile, StateFileFacts, read_snapshots
 from streamops.checkpoint.twins import Twin, read_twins
 from streamops.errors import StorageError
 from streamops.storage import ReadableStorage, join, parent
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+STATE_CODEC = "spark.sql.streaming.stateStore.compression.codec"
 MAX_INPUT_FOLDERS = 20
 """Folders of input that are listed to see whether a pending batch's files are there."""
 
@@ -43,13 +46,21 @@ class CheckpointSnapshot:
     """Input files of the pending batch that are gone; files in places that can't be asked are not among them."""
     state: StateFacts | None = None
     """None where the batch to run can't be told."""
-    snapshots: SnapshotFacts = field(default_factory=SnapshotFacts)
+    snapshots: StateFileFacts = field(default_factory=StateFileFacts)
+    changes: StateFileFacts = field(default_factory=StateFileFacts)
+    place: Place | None = None
+    """What lies there, where the logs are empty; None where they are not."""
     twins: tuple[Twin, ...] = ()
     """Checkpoints under other spellings of the same address."""
 
     def source(self, folder: str) -> SourceLogFacts | None:
         """What one source keeps, by the name of its folder."""
         return next((source for source in self.sources.sources if source.folder == folder), None)
+
+    @property
+    def broken_state(self) -> tuple[BrokenStateFile, ...]:
+        """Files that the state of the next batch is loaded from, and that can't be read."""
+        return (*self.snapshots.broken, *self.changes.broken)
 
     @property
     def has_history(self) -> bool:
@@ -88,7 +99,9 @@ def _look(storage: ReadableStorage, address: str) -> CheckpointSnapshot:
         sources=sources,
         lost_inputs=_lost_inputs(storage, facts, sources),
         state=state,
-        snapshots=read_snapshots(storage, address, state.snapshots),
+        snapshots=read_snapshots(storage, address, state.snapshots, spares=state.spares),
+        changes=read_changes(storage, address, state.changes, spares=state.spares, codec=_state_codec(facts.newest)),
+        place=read_place(storage, address) if facts.is_new else None,
         twins=read_twins(storage, address),
     )
 
@@ -99,7 +112,7 @@ def _is_amiss(seen: CheckpointSnapshot) -> bool:
     is_blocked = bool(facts.offsets_log.orphan_checksums or facts.commits_log.orphan_checksums)
     sources_lack = any(source.absent or source.broken for source in seen.sources.sources)
     state_lacks = seen.state is not None and seen.state.unloadable_total > 0
-    state_is_broken = state_lacks or bool(seen.snapshots.broken)
+    state_is_broken = state_lacks or bool(seen.broken_state)
     return bool(facts.broken or logs_lack or is_blocked or sources_lack or seen.lost_inputs or state_is_broken)
 
 
@@ -141,6 +154,10 @@ def _pending_ids(facts: CheckpointFacts) -> dict[str, range]:
 def _partitions(newest: OffsetEntry | None) -> int | None:
     text = dict(newest.header.conf).get(SHUFFLE_PARTITIONS, "") if newest else ""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
+def _state_codec(newest: OffsetEntry | None) -> str:
+    return dict(newest.header.conf).get(STATE_CODEC, LZ4) if newest else LZ4
 
 
 def _unique_ids(facts: CheckpointFacts) -> dict[int, tuple[tuple[str, ...], ...]]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from streamops.checkpoint.layout import batch_id
 from streamops.checkpoint.state_files import Missing, Provider, StoreFiles, store_files
-from streamops.checkpoint.state_metadata import OperatorMetadata, parse_operator_metadata
-from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError
+from streamops.checkpoint.state_metadata import OperatorMetadata, has_key_columns, parse_operator_metadata
+from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError, ObjectUnreadableError
 from streamops.storage import ReadableStorage, join
 
 STATE = "state"
@@ -79,8 +79,15 @@ class StateFacts:
     unloadable: tuple[UnloadableStore, ...] = ()
     """The first SHOWN_UNLOADABLE, by operator, partition and store."""
     unloadable_total: int = 0
+    unloadable_next: tuple[UnloadableStore, ...] = ()
+    """Those that the version after can't be loaded from, the first SHOWN_UNLOADABLE: it is there only where the batch that writes
+    it has run."""
     snapshots: tuple[str, ...] = ()
     """RocksDB snapshots that a load begins with, relative to the checkpoint."""
+    changes: tuple[str, ...] = ()
+    """Files of changes that it reads, relative to the checkpoint: deltas and snapshots of the HDFS provider, changelogs."""
+    spares: frozenset[str] = frozenset()
+    """Those of them that newer releases of Spark could do without, see `StoreFiles.spare_for`."""
     foreign: int = 0
     """Names below `state/` that are no operator."""
 
@@ -182,21 +189,51 @@ class _OperatorReader:
 
     def snapshots(self, version: int) -> Iterator[str]:
         """The RocksDB snapshots that the version is loaded from, relative to the checkpoint."""
+        for folder, files, unique_id in self._places():
+            if name := files.snapshot_for(version, unique_id):
+                yield join(folder, name)
+
+    def changes(self, version: int) -> Iterator[str]:
+        """The files of changes that are loaded as well, relative to the checkpoint."""
+        for folder, files, unique_id in self._places():
+            for name in files.changes_for(version, unique_id, provider=self.provider):
+                yield join(folder, name)
+
+    def spares(self, version: int) -> Iterator[str]:
+        """Those of them that a start could do without, see `StoreFiles.spare_for`."""
+        for folder, files, _ in self._places():
+            if name := files.spare_for(version):
+                yield join(folder, name)
+
+    def _places(self) -> Iterator[tuple[str, StoreFiles, str]]:
+        """Of each store its folder, relative to the checkpoint, its files, and the unique id of the commit."""
         for (partition, store), files in self.files.items():
-            index = self.stores.index(store) if store in self.stores else -1
-            if index >= 0 and (name := files.snapshot_for(version, self._unique_id(partition, index))):
-                folder = () if store == DEFAULT_STORE else (store,)
-                yield join(STATE, str(self.operator), str(partition), *folder, name)
+            if store not in self.stores:
+                continue
+            folder = () if store == DEFAULT_STORE else (store,)
+            unique_id = self._unique_id(partition, self.stores.index(store))
+            yield join(STATE, str(self.operator), str(partition), *folder), files, unique_id
 
     def _expected_partitions(self, hint: int | None) -> int | None:
         """The unique ids count what ran. Metadata and hint only repeat the conf: without keys, an aggregation or a limit
-        runs in partition 0 alone (StateStoreSaveExec and StreamingGlobalLimitExec ask for AllTuples, 3.5 to 4.3).
+        runs in partition 0 alone (StateStoreSaveExec and StreamingGlobalLimitExec ask for AllTuples, 3.5 to 4.3). Whether there
+        are keys stands in the schema of the state; with keys, all other partitions are lost.
         """
         if self._ids:
             return len(self._ids)
-        if self.has_only_first:
+        if self.has_only_first and not self._has_key():
             return 1
         return (self._metadata.partitions if self._metadata else 0) or hint
+
+    def _has_key(self) -> bool:
+        """Whether the state's own schema, which lies in partition 0, has columns in its key; a join always has."""
+        if self._metadata and {store.name for store in self._metadata.stores} & {*JOIN_STORES}:
+            return True
+        address = join(self._folder, "0", "_metadata", "schema")
+        try:
+            return has_key_columns(self._storage.read(address, limit=METADATA_LIMIT))
+        except (ObjectNotFoundError, ObjectUnreadableError):
+            return False
 
     def _unique_id(self, partition: int, index: int) -> str:
         of_partition = self._ids[partition] if partition < len(self._ids) else ()
@@ -251,8 +288,11 @@ class _Survey:
         self._operators: list[OperatorFacts] = []
         self._unloadable: list[UnloadableStore] = []
         self._unloadable_total = 0
+        self._unloadable_next: list[UnloadableStore] = []
         self._checked = 0
         self._snapshots: list[str] = []
+        self._changes: list[str] = []
+        self._spares: list[str] = []
 
     def add(self, read: _OperatorReader) -> None:
         """Judge no more than is there: absent partitions are all alike, so a few stand for any number."""
@@ -263,10 +303,14 @@ class _Survey:
                 self._unloadable_total += 1
                 if len(self._unloadable) < SHOWN_UNLOADABLE:
                     self._unloadable.append(store)
+        for partition in read.present:
+            self._unloadable_next += read.check(partition, self._version + 1)
         if self._version > 0:
             self._unloadable_total += (absent_total - len(absent)) * len(read.stores)
         self._checked += (len(read.present) + absent_total) * len(read.stores)
         self._snapshots += read.snapshots(self._version)
+        self._changes += read.changes(self._version)
+        self._spares += read.spares(self._version)
         self._operators.append(read.facts())
 
     def facts(self, *, foreign: int) -> StateFacts:
@@ -277,7 +321,10 @@ class _Survey:
             stores_checked=self._checked,
             unloadable=tuple(self._unloadable),
             unloadable_total=self._unloadable_total,
+            unloadable_next=tuple(self._unloadable_next[:SHOWN_UNLOADABLE]),
             snapshots=tuple(self._snapshots),
+            changes=tuple(self._changes),
+            spares=frozenset(self._spares),
             foreign=foreign,
         )
 

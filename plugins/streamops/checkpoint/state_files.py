@@ -103,6 +103,44 @@ class StoreFiles:
         newest = _newest(_plain(self.zips), version)
         return f"{newest}.zip" if newest and self.provider is Provider.ROCKSDB else ""
 
+    def changes_for(
+        self, version: int, unique_id: str = "", *, provider: Provider = Provider.UNKNOWN
+    ) -> tuple[str, ...]:
+        """The files of changes that a load of a version reads, those of HDFS with the snapshot that it begins with.
+
+        With a unique id the file of the version itself alone: which ones come before it stands in the file. None where names
+        do not tell whose files count.
+        """
+        if version <= 0:
+            return ()
+        if unique_id:
+            return (f"{version}_{unique_id}.changelog",) if (version, unique_id) in self.changelogs else ()
+        own = provider if self.provider is Provider.UNKNOWN else self.provider
+        if own is Provider.HDFS:
+            start = _newest(_plain(self.snapshots), version)
+            first = (f"{start}.snapshot",) if start else ()
+            return (*first, *_between(_plain(self.deltas), start, version, ".delta"))
+        if own is Provider.ROCKSDB:
+            return _between(_plain(self.changelogs), _newest(_plain(self.zips), version), version, ".changelog")
+        return ()
+
+    def spare_for(self, version: int) -> str:
+        """The snapshot that a load begins with and could do without: all changes since the one before it are there.
+
+        Empty for none. Spark 4.2 and later go round a broken one so, with both providers (SPARK-54121; tried on 4.2.0).
+        """
+        kinds = {
+            Provider.HDFS: (self.snapshots, self.deltas, ".snapshot"),
+            Provider.ROCKSDB: (self.zips, self.changelogs, ".zip"),
+        }
+        if self.provider not in kinds:
+            return ""
+        snapshots, changes, suffix = kinds[self.provider]
+        start = _newest(_plain(snapshots), version)
+        below = _newest(_plain(snapshots), start - 1)
+        is_whole = len(_between(_plain(changes), below, start, "")) == start - below
+        return f"{start}{suffix}" if start and is_whole else ""
+
     def _missing_deltas(self, version: int) -> Missing:
         start = _newest(_plain(self.snapshots), version)
         return _absent(_plain(self.deltas), start=start, end=version, suffix=".delta")
@@ -166,6 +204,10 @@ def _plain(versions: Set[FileVersion]) -> set[int]:
 def _newest(versions: Set[int], limit: int) -> int:
     """The newest version that is not above a limit; 0, the empty state, when there is none."""
     return max((version for version in versions if version <= limit), default=0)
+
+
+def _between(present: Set[int], start: int, end: int, suffix: str) -> tuple[str, ...]:
+    return tuple(f"{version}{suffix}" for version in sorted(present) if start < version <= end)
 
 
 def _absent(present: Set[int], *, start: int, end: int, suffix: str) -> Missing:

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from io import BytesIO
 
 from streamops.checkpoint.compact_log import entry_lines, json_object
+from streamops.checkpoint.layout import quoted
 from streamops.errors import CheckpointError
 
 MANIFEST = "metadata"
 MANIFEST_LIMIT = 4 * 1024 * 1024
 """Bytes, unpacked. Room for some 30 000 SST files."""
+MAX_UNPACKED = 64 * 1024 * 1024
+"""Bytes of all members of a snapshot's zip together, up to which their checksums are compared."""
 MAX_STORES = 100
 MAX_MEMBERS = 10_000
 
@@ -109,6 +112,12 @@ def parse_operator_metadata(content: bytes, *, address: str) -> OperatorMetadata
     return OperatorMetadata(name=name, stores=tuple(_store(store, place=place) for store in stores))
 
 
+def has_key_columns(schema: bytes) -> bool:
+    """Whether the key in a schema file has columns: its JSON comes first (StateSchemaCompatibilityChecker, 3.5 to 4.3)."""
+    _, found, rest = schema.partition(b'{"type":"struct","fields":[')
+    return bool(found) and not rest.startswith(b"]")
+
+
 def parse_snapshot_zip(content: bytes, *, address: str) -> SnapshotManifest:
     """The manifest in a RocksDB snapshot; CheckpointError where the zip is cut, refuses to unpack, or lists nonsense."""
     if not content:
@@ -164,6 +173,8 @@ def _unpack_manifest(content: bytes, *, address: str) -> tuple[tuple[str, ...], 
             raise CheckpointError(
                 f"{address}, {MANIFEST}: unpacks to {manifest.file_size} bytes, no manifest of RocksDB"
             )
+        if sum(member.file_size for member in members) <= MAX_UNPACKED and (torn := archive.testzip()):
+            raise CheckpointError(f"{address}, {quoted(torn)}: it is not as it was written, its checksum does not fit")
         # The header of the member may claim another size than the directory: what is read stays bounded.
         with archive.open(manifest) as file:
             return tuple(member.filename for member in members), file.read(MANIFEST_LIMIT)

@@ -4,8 +4,8 @@ Spark classes: RocksDBFileManager, RocksDBCheckpointMetadata; 3.5 to 4.3. Told f
 SST file of the right size is not looked at.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from streamops.checkpoint.state_metadata import ManifestFile, parse_snapshot_zip
 from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError
@@ -17,45 +17,48 @@ SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokenSnapshot:
+class BrokenStateFile:
     """A snapshot that its store can't be loaded from."""
 
     file: str
     """Relative to the checkpoint: `state/0/1/7.zip`."""
     reason: str
+    is_spare: bool = False
+    """Whether newer releases of Spark go round it, see `StoreFiles.spare_for`."""
     lacks_files: bool = False
     """Whether files are missing; otherwise the snapshot itself is cut, or a file has another size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotFacts:
+class StateFileFacts:
     """The snapshots of one checkpoint that were opened."""
 
     checked: int = 0
     total: int = 0
     """Stores that a start loads from a snapshot."""
-    broken: tuple[BrokenSnapshot, ...] = ()
+    broken: tuple[BrokenStateFile, ...] = ()
 
 
-def read_snapshots(storage: ReadableStorage, checkpoint: str, files: Sequence[str]) -> SnapshotFacts:
+def read_snapshots(
+    storage: ReadableStorage, checkpoint: str, files: Sequence[str], *, spares: Collection[str] = ()
+) -> StateFileFacts:
     """Open the snapshots at these places below a checkpoint. Raises StorageError when a place can't be asked.
 
     A snapshot that was cleaned up meanwhile is no longer the one that a start loads, and nothing is said of it.
     """
     found = [_judged(storage, checkpoint, file) for file in files[:MAX_SNAPSHOTS]]
-    return SnapshotFacts(
-        checked=len(found), total=len(files), broken=tuple(broken for broken in found if broken is not None)
-    )
+    broken = tuple(replace(one, is_spare=one.file in spares) for one in found if one is not None)
+    return StateFileFacts(checked=len(found), total=len(files), broken=broken)
 
 
-def _judged(storage: ReadableStorage, checkpoint: str, file: str) -> BrokenSnapshot | None:
+def _judged(storage: ReadableStorage, checkpoint: str, file: str) -> BrokenStateFile | None:
     address = join(checkpoint, file)
     try:
         manifest = parse_snapshot_zip(storage.read(address), address=file)
     except (ObjectNotFoundError, ObjectTooLargeError):
         return None
     except CheckpointError as error:
-        return BrokenSnapshot(file=file, reason=str(error))
+        return BrokenStateFile(file=file, reason=str(error))
     folder = parent(address)
     wrong = [
         *_wrong(storage, folder, "SSTs", manifest.ssts),
@@ -65,7 +68,7 @@ def _judged(storage: ReadableStorage, checkpoint: str, file: str) -> BrokenSnaps
     if not wrong or address.rpartition("/")[2] not in storage.list(folder):
         return None
     shown = ", ".join(text for text, _ in wrong[:SHOWN])
-    return BrokenSnapshot(
+    return BrokenStateFile(
         file=file,
         reason=f"{shown}{' …' if len(wrong) > SHOWN else ''}",
         lacks_files=any(is_missing for _, is_missing in wrong),

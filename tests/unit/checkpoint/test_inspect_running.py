@@ -6,6 +6,7 @@ from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.storage import join
 from support.base_checkpoint import ADDRESS, entry, files, source_entry, stored
 from support.counting_storage import CountingStorage
+from support.state_files import CHANGES
 from support.storage import InterruptibleStorage
 
 COMMIT = b'v1\n{"nextBatchWatermarkMs":0}'
@@ -13,7 +14,7 @@ COMMIT = b'v1\n{"nextBatchWatermarkMs":0}'
 
 def with_state(*versions):
     """The checkpoint after batch 4, and these versions of its state."""
-    return files() | {f"state/0/0/{version}.delta": b"x" for version in versions}
+    return files() | {f"state/0/0/{version}.delta": CHANGES for version in versions}
 
 
 def moving(found, *, before, change):
@@ -33,7 +34,7 @@ def next_batch(storage):
     storage.write(join(ADDRESS, "sources/0/5"), source_entry(5))
     storage.write(join(ADDRESS, "offsets/5"), entry(5))
     storage.write(join(ADDRESS, "commits/5"), COMMIT)
-    storage.write(join(ADDRESS, "state/0/0/6.snapshot"), b"x")
+    storage.write(join(ADDRESS, "state/0/0/6.snapshot"), CHANGES)
     storage.delete(join(ADDRESS, "state/0/0/5.delta"))
 
 

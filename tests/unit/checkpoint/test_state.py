@@ -309,3 +309,26 @@ def test_the_files_of_all_versions_and_stores_are_counted():
     checkpoint([0], operator=1, files=("1.changelog", "1.zip"), storage=storage)
 
     assert read(storage, version=2).files == 8
+
+
+def schema(*columns):
+    """As StateSchemaCompatibilityChecker writes it: the key's columns, then the value's."""
+    fields = [{"name": name, "type": "long", "nullable": True, "metadata": {}} for name in columns]
+    key = json.dumps({"type": "struct", "fields": fields}, separators=(",", ":")).encode()
+    return b"\x00\x02v2\x00\x00\x00\x01" + len(key).to_bytes(2) + key + b'{"type":"struct","fields":[]}'
+
+
+@pytest.mark.parametrize(("columns", "lost"), [((), 0), (("n",), 3)])
+def test_partition_0_alone_is_whole_only_where_the_state_has_no_key(columns, lost):
+    storage = checkpoint([0])
+    put_metadata(storage, partitions=4)
+    put(storage, "0/0/_metadata/schema", schema(*columns))
+
+    assert read(storage).unloadable_total == lost
+
+
+def test_partition_0_alone_is_never_whole_for_a_join():
+    storage = checkpoint([0], store=JOIN_STORES[0])
+    put_metadata(storage, *JOIN_STORES, partitions=2, name="symmetricHashJoin")
+
+    assert {store.partition for store in read(storage).unloadable} >= {1}

@@ -64,7 +64,7 @@ def test_the_second_version_of_operator_metadata_has_more_keys():
         (f"v1\n{SAVE.replace(':2', ':true')}".encode(), "line 2: a store has a plain name and a number"),
         (f"v1\n{SAVE.replace(':2', ':-2')}".encode(), "line 2: a store has a plain name and a number"),
         (b"v1\n" + b"[" * 100_000, "line 2: cut or not JSON"),
-        (b"v1\n" + b"9" * 10_000, "line 2: cut or not JSON"),
+        (b"v1\n" + b"9" * 10_000, "line 2: not a JSON object"),
     ],
 )
 def test_broken_operator_metadata_is_refused(content, reason):

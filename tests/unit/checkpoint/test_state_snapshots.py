@@ -3,13 +3,14 @@
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.checkpoint.state_snapshots import MAX_SNAPSHOTS, BrokenSnapshot, SnapshotFacts, read_snapshots
+from streamops.checkpoint.state_snapshots import MAX_SNAPSHOTS, BrokenStateFile, StateFileFacts, read_snapshots
 from streamops.errors import StorageError
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from support.base_checkpoint import ADDRESS, files, stored
 from support.counting_storage import CountingStorage
 from support.rocksdb import snapshot_zip, store_at
+from support.state_files import CHANGES
 from support.storage import SwitchableStorage
 
 SST, ZIP = "state/0/0/SSTs/000008-0a1b.sst", "state/0/0/5.zip"
@@ -21,7 +22,7 @@ def snapshots(found):
 
 
 def test_a_whole_snapshot_is_opened_and_nothing_is_said():
-    assert snapshots(store_at(5)) == SnapshotFacts(checked=1, total=1)
+    assert snapshots(store_at(5)) == StateFileFacts(checked=1, total=1)
 
 
 @pytest.mark.parametrize(
@@ -29,19 +30,19 @@ def test_a_whole_snapshot_is_opened_and_nothing_is_said():
     [
         pytest.param(
             {SST: b"1234"},
-            BrokenSnapshot(file=ZIP, reason="SSTs/000008-0a1b.sst has 4 bytes, the manifest says 5"),
+            BrokenStateFile(file=ZIP, reason="SSTs/000008-0a1b.sst has 4 bytes, the manifest says 5"),
             id="B49: another size",
         ),
         pytest.param(
             {SST: None},
-            BrokenSnapshot(file=ZIP, reason="SSTs/000008-0a1b.sst is missing", lacks_files=True),
+            BrokenStateFile(file=ZIP, reason="SSTs/000008-0a1b.sst is missing", lacks_files=True),
             id="B49: gone",
         ),
-        pytest.param({ZIP: b"PK"}, BrokenSnapshot(file=ZIP, reason=f"{ZIP} is cut or no zip file"), id="cut"),
-        pytest.param({ZIP: b""}, BrokenSnapshot(file=ZIP, reason=f"{ZIP} is empty"), id="0 bytes"),
+        pytest.param({ZIP: b"PK"}, BrokenStateFile(file=ZIP, reason=f"{ZIP} is cut or no zip file"), id="cut"),
+        pytest.param({ZIP: b""}, BrokenStateFile(file=ZIP, reason=f"{ZIP} is empty"), id="0 bytes"),
         pytest.param(
             {ZIP: snapshot_zip({}, {"000009-0a1b.log": 3})},
-            BrokenSnapshot(file=ZIP, reason="logs/000009-0a1b.log is missing", lacks_files=True),
+            BrokenStateFile(file=ZIP, reason="logs/000009-0a1b.log is missing", lacks_files=True),
             id="a log of RocksDB",
         ),
     ],
@@ -62,7 +63,7 @@ def test_what_does_not_fit_the_manifest_is_told(change, broken):
             store_at(5) | {"state/0/0/9.zip": snapshot_zip({"gone.sst": 5})}, id="of a version that no commit names"
         ),
         pytest.param(store_at(5) | {"state/0/0/SSTs/unused.sst": b"x"}, id="an SST file that nobody refers to"),
-        pytest.param({"state/0/0/5.snapshot": b"x"}, id="state of the other provider"),
+        pytest.param({"state/0/0/5.snapshot": CHANGES}, id="state of the other provider"),
     ],
 )
 def test_what_a_start_does_not_load_is_passed_over(found):
@@ -70,7 +71,7 @@ def test_what_a_start_does_not_load_is_passed_over(found):
 
 
 def test_changelogs_behind_a_snapshot_make_it_the_one_that_counts():
-    found = store_at(3, sst=b"") | {f"state/0/0/{version}.changelog": b"x" for version in (4, 5)}
+    found = store_at(3, sst=b"") | {f"state/0/0/{version}.changelog": CHANGES for version in (4, 5)}
 
     assert [broken.file for broken in snapshots(found).broken] == ["state/0/0/3.zip"]
 
@@ -79,7 +80,7 @@ def test_with_unique_ids_the_commit_names_the_snapshot():
     named, other = (f"state/0/0/5_0a1b2c3d-0000-4000-8000-00000000000{end}.zip" for end in "ab")
     found = files(commits_4=V2_COMMIT) | {named: snapshot_zip({}), other: snapshot_zip({"gone.sst": 5})}
 
-    assert inspect_checkpoint(stored(found), ADDRESS).snapshots == SnapshotFacts(checked=1, total=1)
+    assert inspect_checkpoint(stored(found), ADDRESS).snapshots == StateFileFacts(checked=1, total=1)
 
 
 def test_no_more_than_so_many_are_opened():

@@ -1,0 +1,96 @@
+"""What lies at an address that is said to be a checkpoint and has no logs, told from names alone."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS, batch_id
+from streamops.errors import StorageError
+from streamops.storage import ReadableStorage, join, parent
+
+SHOWN = 3
+MAX_CHILDREN = 50
+"""Folders below that are looked into, to see whether they are checkpoints."""
+
+_OWN = frozenset({METADATA, OFFSETS, COMMITS, "sources", "state", f".{METADATA}.crc"})
+_UNEXPANDED = re.compile(r"\$\{|\$[A-Za-z_]|/~|%\(|\{\{")
+_FLINK = re.compile(r"chk-\d+|savepoint-.+|taskowned", re.ASCII)
+_DSTREAM = re.compile(r"checkpoint-\d{13}(?:\.bk)?", re.ASCII)
+_KAFKA_STREAMS = re.compile(r"\d+_\d+", re.ASCII)
+_MARKERS = (
+    ("_delta_log", "a Delta table"),
+    (".hoodie", "a Hudi table"),
+    ("_spark_metadata", "the output of Spark's file sink"),
+    ("receivedBlockMetadata", "a checkpoint of Spark's DStreams"),
+    ("kafka-streams-process-metadata", "a state folder of Kafka Streams"),
+    ("_metadata", "a checkpoint of Flink"),
+    ("_SUCCESS", "the output of a job"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What an address without logs holds."""
+
+    is_there: bool = True
+    """Whether there is such a folder."""
+    what: str = ""
+    """What it is instead of a checkpoint: `a Delta table`; empty where nothing tells."""
+    checkpoints: tuple[str, ...] = ()
+    """Names of folders below that look like checkpoints."""
+    alike: tuple[str, ...] = ()
+    """Names beside a folder that is not there, that are spelled alike."""
+    is_unexpanded: bool = False
+    """Whether the address holds a variable or a `~` that nobody has replaced."""
+
+
+def read_place(storage: ReadableStorage, address: str) -> Place:
+    """Look at an address whose checkpoint has no logs. Raises StorageError where it can't be asked."""
+    names = storage.list(address)
+    is_unexpanded = bool(_UNEXPANDED.search(address))
+    if not names:
+        return _empty(storage, address, is_unexpanded=is_unexpanded)
+    return Place(what=_what(names), checkpoints=_below(storage, address, names), is_unexpanded=is_unexpanded)
+
+
+def _empty(storage: ReadableStorage, address: str, *, is_unexpanded: bool) -> Place:
+    name = address.rstrip("/").rpartition("/")[2]
+    try:
+        beside = storage.list(parent(address))
+    except StorageError:
+        beside = ()
+    if name in beside:
+        return Place(is_unexpanded=is_unexpanded)
+    alike = tuple(get_close_matches(name, beside, n=SHOWN, cutoff=0.75))
+    return Place(is_there=False, alike=alike, is_unexpanded=is_unexpanded)
+
+
+def _what(names: Collection[str]) -> str:
+    told = next((what for marker, what in _MARKERS if marker in names), "")
+    if told:
+        return told
+    if any(_DSTREAM.fullmatch(name) for name in names):
+        return "a checkpoint of Spark's DStreams"
+    if any(_FLINK.fullmatch(name) for name in names):
+        return "a checkpoint folder of Flink"
+    strange = [name for name in names if name not in _OWN and not name.startswith(".")]
+    if strange and all(batch_id(name.removesuffix(".compact")) is not None for name in strange):
+        return "a log of a checkpoint, not the checkpoint itself: name the folder above it"
+    if strange and all(_KAFKA_STREAMS.fullmatch(name) for name in strange):
+        return "a state folder of Kafka Streams"
+    if {"data", METADATA} <= set(names) and OFFSETS not in names:
+        return "an Iceberg table"
+    return f"something else: {', '.join(sorted(map(repr, strange))[:SHOWN])}" if strange else ""
+
+
+def _below(storage: ReadableStorage, address: str, names: Collection[str]) -> tuple[str, ...]:
+    found = []
+    for name in [name for name in names if name not in _OWN and not name.startswith(".")][:MAX_CHILDREN]:
+        try:
+            inside = storage.list(join(address, name))
+        except StorageError:
+            continue
+        if {OFFSETS, METADATA} <= set(inside):
+            found.append(name)
+    return tuple(found)
