@@ -142,7 +142,7 @@ def test_b49_a_file_that_does_not_fit_the_manifest_keeps_state_from_loading(rock
     checkup = rocksdb.check()
 
     assert checkup.restart.safety is Safety.FUTILE
-    assert checkup.findings[0].rule == "broken-snapshot"
+    assert checkup.findings[0].rule == "broken-state-file"
     failure = rocksdb.run()
     assert checkup.restart.expected_error in failure
     assert error in failure

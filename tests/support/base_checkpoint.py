@@ -2,12 +2,15 @@
 
 import json
 
+from streamops.spec import FileFormat, FilesSource
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 
 ADDRESS = "file:///checkpoints/base"
 INPUT = "hdfs://cluster/input"
 """Nothing that a local disk can be asked for."""
+SOURCE = FilesSource(path=INPUT, format=FileFormat.JSON, schema="n BIGINT")
+"""What a stream on it declares."""
 BASE_ID = "11111111-2222-3333-4444-555555555555"
 HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1772366400000,"conf":{}}'
 

@@ -91,6 +91,11 @@ class Row:
     new_id: bool = False
     engines: tuple[str, ...] = ALL
 
+    @property
+    def runs_and_fails(self) -> bool:
+        """Whether a batch is written before the start fails."""
+        return self.runs is not None and bool(self.error)
+
     def applied(self, files: Files) -> Files:
         """A copy of the files, damaged."""
         damaged = dict(files)
@@ -227,3 +232,105 @@ DEPTH_ROWS = (
     Row(code="P18", damage=(line("offsets/4", 3, instead('{"logOffset":40}')),), runs=None, error="exist"),
 )
 """Rows that are told by what lies beyond the two logs."""
+
+
+def follows(name: str, content: bytes) -> Edit:
+    """A file with something behind its end, as a bad disk or an editor leaves it."""
+
+    def edit(files: Files) -> None:
+        files[name] += content
+
+    return edit
+
+
+def like(name: str, other: str) -> Edit:
+    """A file that is a copy of another one."""
+
+    def edit(files: Files) -> None:
+        files[name] = files[other]
+
+    return edit
+
+
+def swapped(name: str, other: str) -> Edit:
+    """Two files, each under the name of the other."""
+
+    def edit(files: Files) -> None:
+        files[name], files[other] = files[other], files[name]
+
+    return edit
+
+
+def ends_of_lines(name: str) -> Edit:
+    """As an editor on Windows saves a file."""
+
+    def edit(files: Files) -> None:
+        files[name] = files[name].replace(b"\n", b"\r\n") + b"\r\n"
+
+    return edit
+
+
+def before(name: str, content: bytes) -> Edit:
+    """A file with something before its begin."""
+
+    def edit(files: Files) -> None:
+        files[name] = content + files[name]
+
+    return edit
+
+
+_SOURCES = "sources in the checkpoint offsets and now"
+_NO_OFFSET = "No usable value for logOffset"
+_NULS = b"\0" * 64
+
+
+def _source(
+    text: str, *, code: str, runs: int | None = None, error: str = "", batch: int = 4, pending: bool = False
+) -> Row:
+    """An entry whose source's text is another one."""
+    damage = line(f"offsets/{batch}", 3, instead(text))
+    return Row(code=code, damage=(damage, *((gone("commits/4"),) if pending else ())), runs=runs, error=error)
+
+
+OFFSET_ROWS = (
+    Row(code="Q1a", damage=(follows("offsets/4", b"\n-"),), runs=None, error=_SOURCES),
+    Row(code="Q1b", damage=(follows("offsets/4", b"\n-"), gone("commits/4")), runs=None, error=_SOURCES),
+    Row(code="Q1c", damage=(follows("offsets/3", b"\n-"),), runs=None, error=_SOURCES),
+    _source('{"t":{"0":5}}', code="Q2a", error=_NO_OFFSET),
+    _source('{"t":{"0":5}}', code="Q2b", batch=3, error=_NO_OFFSET),
+    _source('{"t":{"0":5}}', code="Q2c", batch=3, pending=True, error=_NO_OFFSET),
+    _source('{"x":5}', code="Q2d", error=_NO_OFFSET),
+    _source('{"logOffset":"4"}', code="Q3a", error=_NO_OFFSET),
+    _source('{"logOffset":null}', code="Q3b", error=_NO_OFFSET),
+    _source('{"logOffset":4.0}', code="Q3c", runs=5),
+    _source('{"logOffset":4,"x":1}', code="Q3d", runs=5),
+    _source("4", code="Q3e", runs=5),
+    _source('{"logOffset":-1}', code="Q4a", error="assertion failed"),
+    _source('{"logOffset":2}', code="Q4b", error="assertion failed"),
+    _source('{"logOffset":2}', code="Q4c", pending=True, error="assertion failed"),
+    _source('{"logOffset":3}', code="Q4d", runs=5),
+    _source('{"logOffset":1}', code="Q4e", batch=3, runs=5),
+    Row(code="Q4f", damage=(swapped("offsets/3", "offsets/4"),), runs=None, error="assertion failed"),
+    Row(code="Q4g", damage=(like("offsets/4", "offsets/0"),), runs=None, error="assertion failed"),
+    Row(code="Q5a", damage=(follows("offsets/4", _NULS),), runs=5),
+    Row(code="Q5b", damage=(line("offsets/4", 2, lambda text: f"{text} tail"),), runs=5),
+    Row(code="Q5c", damage=(line("offsets/4", 3, lambda text: f"{text} tail"),), runs=5),
+    Row(code="Q5d", damage=(follows("commits/4", _NULS),), runs=5),
+    Row(code="Q5e", damage=(follows("commits/4", b' {"x":1} tail'),), runs=5),
+    Row(code="Q5f", damage=(follows("metadata", _NULS),), runs=5),
+    Row(code="Q5g", damage=(follows("metadata", b' {"x":1}'),), runs=5),
+    Row(code="Q5h", damage=(before("commits/4", b" "),), runs=5),
+    Row(code="Q5i", damage=(before("commits/4", b"\n"),), runs=None, error="MALFORMED_LOG_FILE"),
+    Row(code="Q5j", damage=(before("offsets/4", b" "),), runs=None, error="MALFORMED_LOG_FILE"),
+    Row(code="Q6a", damage=(ends_of_lines("sources/0/4"),), runs=5),
+    Row(code="Q6b", damage=(ends_of_lines("offsets/4"),), runs=5),
+    Row(code="Q6c", damage=(follows("sources/0/4", b" tail"),), runs=5),
+    Row(code="Q6d", damage=(follows("sources/0/4", b"\n\n"),), runs=None, error="end-of-input"),
+    Row(code="Q6e", damage=(before("sources/0/4", b" "),), runs=None, error="MALFORMED_LOG_FILE"),
+    Row(code="Q7a", damage=(like("sources/0/4", "sources/0/3"),), runs=5, repeats=True),
+    Row(code="Q7b", damage=(put("sources/0/4", b"v1"),), runs=5, repeats=True),
+    Row(code="Q7c", damage=(put("sources/0/3", b"v1"),), runs=5, repeats=True),
+    Row(code="Q7d", damage=(swapped("sources/0/3", "sources/0/4"),), runs=5),
+    Row(code="Q7e", damage=(put("sources/0/0", b""),), runs=None, error="Incomplete log file"),
+)
+"""What the texts of sources and the lines of their logs say, and what follows them. Tried on 4.2.0."""

@@ -14,7 +14,7 @@ from streamops.storage.memory import MemoryStorage
 from streamops.supervisor.rounds.health_history import HealthHistory
 from streamops.supervisor.rounds.health_round import RoundDoors, RoundPace, RoundReport, run_round
 from streamops.supervisor.rounds.verdict_change import VerdictChange
-from support.base_checkpoint import BASE_ID, files
+from support.base_checkpoint import BASE_ID, SOURCE, files
 from support.clock import FakeClock
 from support.records import a_claim, a_log, a_submit, write_log
 from support.specs import SUPERVISOR, a_stream
@@ -32,7 +32,7 @@ class Fleet:
         self.state_root = f"{root}/state"
         init(self.storage, self.state_root)
         self.clock = FakeClock()
-        self.specs = [a_stream(name, checkpoint=f"{root}/checkpoints/{name}") for name in names]
+        self.specs = [a_stream(name, checkpoint=f"{root}/checkpoints/{name}", source=SOURCE) for name in names]
         self.told: list[VerdictChange] = []
         self.on_change: Callable[[VerdictChange], object] = self.told.append
         for spec in self.specs:

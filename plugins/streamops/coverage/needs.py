@@ -46,7 +46,7 @@ def needs_of(facts: CheckpointFacts, *, initial: Initial | None = None) -> tuple
     """The needs of each Kafka source of a checkpoint; none for a query that has not planned a batch yet.
 
     `initial` is what counts before the first batch is committed. An entry that can't be read needs the checkpoint's own
-    repair first, and tells nothing here.
+    repair first, and tells nothing here; nor does a negative number, which is no place in a topic.
     """
     newest = facts.newest
     if newest is None:
@@ -54,11 +54,12 @@ def needs_of(facts: CheckpointFacts, *, initial: Initial | None = None) -> tuple
     found = []
     for name, offset in zip(newest.source_names, newest.offsets, strict=True):
         if isinstance(offset, KafkaOffset):
-            ends = {(position.topic, position.partition): position for position in offset.positions}
+            places = [place for place in offset.positions if place.partition >= 0 and place.next_offset >= 0]
+            ends = {(position.topic, position.partition): position for position in places}
             found.append(
                 _pending(name, ends, newest, facts.previous, (initial or {}).get(name, ""))
                 if facts.has_pending_batch
-                else SourceNeeds(source=name, partitions=tuple(_need(position) for position in offset.positions))
+                else SourceNeeds(source=name, partitions=tuple(_need(position) for position in places))
             )
     return tuple(found)
 

@@ -1,5 +1,6 @@
 """The commits of a Delta table from one version on, as a streaming source is going to read them."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,12 @@ MAX_BYTES = 64 * 1024 * 1024
 """Of those commits together."""
 MAX_FILES_ASKED = 1_000
 """Removed data files that are looked for, those of the oldest versions first."""
+
+MAX_LOOKED_BACK = 50
+"""Commits below the first that are read to see which columns the table had."""
+
+Columns = tuple[tuple[str, str], ...]
+"""Names and types of a table's columns, the types as the log has them."""
 
 _NAMES_A_FILE = re.compile(r"[^\0\ud800-\udfff]+").fullmatch
 """Else no file system is asked: it would not be an answer but an error."""
@@ -39,6 +46,25 @@ class RemovedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotableCommit:
+    """A commit that does more than add rows."""
+
+    version: int
+    adds: bool = False
+    """Whether it has files with new rows."""
+    removes: bool = False
+    """Whether it takes rows out: files that only moved rows about don't count (OPTIMIZE)."""
+    columns: Columns | None = None
+    """Of the table from this version on; None where the commit does not say, or says it in a form that is not known."""
+    changes_metadata: bool = False
+    has_change_feed: bool = False
+    """Where it changes the metadata: whether changes are recorded from this version on (`delta.enableChangeDataFeed`)."""
+    reader_version: int = 0
+    """`minReaderVersion`, where it changes the protocol."""
+    reader_features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PendingVersions:
     """What lies in the log from a version on."""
 
@@ -50,6 +76,9 @@ class PendingVersions:
     is_whole: bool = True
     """Whether all commits from `first` on were read, and all files that they lost were looked for."""
     removed: tuple[RemovedFile, ...] = ()
+    notable: tuple[NotableCommit, ...] = ()
+    columns_before: Columns | None = None
+    """Of the table before the first commit that changes its metadata; None where nothing near tells."""
     problem: str = ""
     """Why the rest could not be read; printable."""
 
@@ -68,10 +97,19 @@ def read_pending(storage: ReadableStorage, table: str, *, first: int) -> Pending
         lowest = next((name for version, name in commits if version == first), "")
         chosen = list(_within(commits[:MAX_COMMITS], sizes))
         found = replace(found, committed_at=times.get(lowest), is_whole=len(chosen) == len(commits))
-        removed, read_to = _removed(storage, table, chosen)
+        reading = _Reading()
+        for version, name in chosen:
+            reading.take(version, _actions(storage, table, name))
+        removed = reading.removed
         looked_for = _looked_for(storage, table, removed[:MAX_FILES_ASKED])
-        is_whole = found.is_whole and len(removed) == len(looked_for)
-        return replace(found, read_to=read_to, removed=looked_for, is_whole=is_whole)
+        return replace(
+            found,
+            read_to=max((version for version, _ in chosen), default=-1),
+            removed=looked_for,
+            is_whole=found.is_whole and len(removed) == len(looked_for),
+            notable=tuple(reading.notable),
+            columns_before=_columns_before(storage, table, reading.notable),
+        )
     except (StorageError, DeltaLogError) as error:
         return replace(found, is_whole=False, problem=str(error))
 
@@ -86,25 +124,93 @@ def _within(commits: Sequence[tuple[int, str]], sizes: dict[str, int]) -> Iterat
         yield version, name
 
 
-def _removed(storage: ReadableStorage, table: str, commits: Sequence[tuple[int, str]]) -> tuple[list[RemovedFile], int]:
-    """Files that one of these commits added and a later one removed, by the version that added them."""
-    added: dict[str, tuple[int, int]] = {}
-    removed: dict[str, RemovedFile] = {}
-    for version, name in commits:
+class _Reading:
+    """What commits do that are taken one after the other."""
+
+    def __init__(self) -> None:
+        self.notable: list[NotableCommit] = []
+        self._added: dict[str, tuple[int, int]] = {}
+        self._removed: dict[str, RemovedFile] = {}
+
+    @property
+    def removed(self) -> list[RemovedFile]:
+        """Files that one of these commits added and a later one removed, by the version that added them."""
+        return sorted(self._removed.values(), key=lambda file: (file.version, file.index))
+
+    def take(self, version: int, actions: Iterator[dict[str, object]]) -> None:
+        """The next commit."""
         index = 0
-        for action in _actions(storage, table, name):
+        commit = NotableCommit(version=version)
+        for action in actions:
             add, remove = action.get("add"), action.get("remove")
+            metadata, protocol = action.get("metaData"), action.get("protocol")
             # Files that only moved rows about are no input: their rows were read where they came in (OPTIMIZE).
             if isinstance(add, dict) and add.get("dataChange") is not False:
-                added[str(add.get("path", ""))] = (version, index)
+                self._added[str(add.get("path", ""))] = (version, index)
+                commit = replace(commit, adds=True)
                 index += 1
-            if isinstance(remove, dict) and (path := str(remove.get("path"))) in added:
-                came, place = added[path]
-                when = _moment(remove.get("deletionTimestamp"))
-                removed[path] = RemovedFile(path=path, version=came, index=place, removed_at=when)
-    return sorted(removed.values(), key=lambda file: (file.version, file.index)), max(
-        (version for version, _ in commits), default=-1
+            if isinstance(remove, dict):
+                self._take_out(remove)
+                commit = replace(commit, removes=commit.removes or remove.get("dataChange") is not False)
+            if isinstance(metadata, dict):
+                commit = _with_metadata(commit, metadata)
+            if isinstance(protocol, dict):
+                commit = _with_protocol(commit, protocol)
+        if commit.removes or commit.changes_metadata or commit.reader_version:
+            self.notable.append(commit)
+
+    def _take_out(self, remove: dict[str, object]) -> None:
+        if (path := str(remove.get("path"))) in self._added:
+            came, place = self._added[path]
+            when = _moment(remove.get("deletionTimestamp"))
+            self._removed[path] = RemovedFile(path=path, version=came, index=place, removed_at=when)
+
+
+def _with_metadata(commit: NotableCommit, metadata: dict[str, object]) -> NotableCommit:
+    configuration = metadata.get("configuration")
+    feed = configuration.get(_CHANGE_FEED) if isinstance(configuration, dict) else None
+    return replace(
+        commit,
+        changes_metadata=True,
+        columns=columns_of(metadata.get("schemaString")),
+        has_change_feed=str(feed).lower() == "true",
     )
+
+
+def _with_protocol(commit: NotableCommit, protocol: dict[str, object]) -> NotableCommit:
+    version, features = protocol.get("minReaderVersion"), protocol.get("readerFeatures")
+    return replace(
+        commit,
+        reader_version=version if type(version) is int else 0,
+        reader_features=tuple(map(str, features)) if isinstance(features, list) else (),
+    )
+
+
+_CHANGE_FEED = "delta.enableChangeDataFeed"
+
+
+def columns_of(schema: object) -> Columns | None:
+    """The columns in a table's `schemaString`; None for what is none."""
+    try:
+        fields = json.loads(schema).get("fields") if isinstance(schema, str) else None
+    except (ValueError, RecursionError, AttributeError):
+        return None
+    if not isinstance(fields, list) or not all(isinstance(field, dict) for field in fields):
+        return None
+    return tuple((str(field.get("name")), json.dumps(field.get("type"), sort_keys=True)) for field in fields)
+
+
+def _columns_before(storage: ReadableStorage, table: str, notable: Sequence[NotableCommit]) -> Columns | None:
+    """Looked for where the metadata change; the nearest commit below says it, among MAX_LOOKED_BACK of them."""
+    first = next((commit.version for commit in notable if commit.changes_metadata), None)
+    if first is None:
+        return None
+    commits = commits_from(storage, table, max(0, first - MAX_LOOKED_BACK))
+    for name in reversed([name for version, name in commits if version < first]):
+        for action in _actions(storage, table, name):
+            if isinstance(metadata := action.get("metaData"), dict):
+                return columns_of(metadata.get("schemaString"))
+    return None
 
 
 def _actions(storage: ReadableStorage, table: str, name: str) -> Iterator[dict[str, object]]:

@@ -38,6 +38,30 @@ class Verdict(StrEnum):
         return cls.OK if severity is Severity.NOTE else cls(str(severity))
 
 
+class AtStart(StrEnum):
+    """What a start makes of a finding."""
+
+    FAILS = "fails"
+    """No batch comes through, the same way each time."""
+    LOSES = "loses"
+    """Input is passed over, or rows are dropped, without an error."""
+    REPEATS = "repeats"
+    """Input is read again in a batch that no sink recognises."""
+    UNDECIDED = "undecided"
+    """It may do any of that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartEffect:
+    """What the next start does because of a finding."""
+
+    kind: AtStart
+    summary: str
+    """For the restart plan: what is there, and what comes of it."""
+    error: str = ""
+    """A piece of the error's text, where it fails and the text is known."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One thing about a checkpoint that is not as it should be, or that a person may wonder about."""
@@ -54,6 +78,8 @@ class Finding:
     """The exact steps, for a stopped query and a checkpoint that was copied first; empty where nothing is to do."""
     not_when: str = ""
     """When that repair would do harm."""
+    start: StartEffect | None = None
+    """None where a start goes as it would without, or the restart plan knows by itself."""
 
 
 def worst_of(findings: Iterable[Finding]) -> Severity:

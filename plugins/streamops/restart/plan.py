@@ -1,11 +1,20 @@
-"""Whether what Spark will do if started on a checkpoint now is acceptable. What that is, `predict` says."""
+"""Whether what Spark will do if started on a checkpoint now is acceptable.
 
+What that is, `predict` says, and the findings on the checkpoint that name an effect on the next start: so a finding that says
+that a start fails, loses or repeats never stands beside a plan that calls it safe.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
+from streamops.checkpoint.source_offsets import OffsetForm
 from streamops.control.records import Position
+from streamops.health.checkpoint import Expectations
+from streamops.health.checkpoint.judge import findings_at_start
+from streamops.health.verdict import AtStart, Finding, StartEffect
 from streamops.restart.engines import PINNED, Engine
 from streamops.restart.predict import Prediction, SourceRange, predict_start
 from streamops.restart.predict_depth import predict_in_depth
@@ -66,8 +75,10 @@ def plan_restart(
     engine: Engine = PINNED,
     tracks_progress_async: bool = False,
     is_continuous: bool = False,
+    source_form: OffsetForm | None = None,
 ) -> RestartPlan:
-    """The plan for a start now; `known` is the position that the control log recorded last.
+    """The plan for a start now; `known` is the position that the control log recorded last, `source_form` what the declared
+    source writes.
 
     Order: what keeps Spark from running a batch comes first, then what our own log knows better, then what it would do in
     silence, then the healthy shapes.
@@ -76,7 +87,8 @@ def plan_restart(
         facts, known = replace(facts, has_previous_offset=True), None
     if is_continuous:
         facts = facts.as_continuous()
-    return _judged(predict_start(facts, engine), facts, known)
+    expected = _expected(engine, source_form)
+    return with_findings(_judged(predict_start(facts, engine), facts, known), findings_at_start(facts, expected))
 
 
 def plan_in_depth(
@@ -86,6 +98,7 @@ def plan_in_depth(
     engine: Engine = PINNED,
     tracks_progress_async: bool | None = False,
     is_continuous: bool | None = False,
+    source_form: OffsetForm | None = None,
 ) -> RestartPlan:
     """As `plan_restart`, from everything that can be read: the sources' logs, the input, the state.
 
@@ -93,8 +106,21 @@ def plan_in_depth(
     none; None where nobody has said. With the former drivers tell of batches that no log has when they die: what is `known` of
     them then proves no loss of entries.
     """
-    if tracks_progress_async:
-        known = None
+    plan = _plan_in_depth(
+        snapshot, None if tracks_progress_async else known, engine, tracks_progress_async, is_continuous=is_continuous
+    )
+    facts = snapshot.facts.as_continuous() if is_continuous else snapshot.facts
+    return with_findings(plan, findings_at_start(facts, _expected(engine, source_form), snapshot))
+
+
+def _plan_in_depth(
+    snapshot: CheckpointSnapshot,
+    known: Position | None,
+    engine: Engine,
+    tracks_progress_async: bool | None,
+    *,
+    is_continuous: bool | None,
+) -> RestartPlan:
     if is_continuous:
         snapshot = replace(snapshot, facts=snapshot.facts.as_continuous())
     facts = snapshot.facts
@@ -113,6 +139,48 @@ def plan_in_depth(
         safety=Safety.UNKNOWN,
         summary="both logs lack the same batches: a start works with async progress tracking, and fails without it",
     )
+
+
+def with_findings(plan: RestartPlan, findings: Iterable[Finding]) -> RestartPlan:
+    """The plan as it is once these findings are known; one that is worse already stays."""
+    effects = [finding.start for finding in findings if finding.start]
+    if not effects:
+        return plan
+    worst = max(effects, key=lambda effect: SAFETIES.index(_SAFETY[effect.kind]))
+    return _with_effect(plan, worst)
+
+
+def _with_effect(plan: RestartPlan, effect: StartEffect) -> RestartPlan:
+    safety = _SAFETY[effect.kind]
+    if SAFETIES.index(plan.safety) >= SAFETIES.index(safety):
+        return plan
+    if effect.kind is AtStart.FAILS:
+        return RestartPlan(safety=safety, summary=effect.summary, expected_error=effect.error)
+    return replace(plan, safety=safety, summary=effect.summary)
+
+
+def _expected(engine: Engine, source_form: OffsetForm | None) -> Expectations:
+    return Expectations(
+        offset_formats=engine.offset_formats, commit_formats=engine.commit_formats, source_form=source_form
+    )
+
+
+SAFETIES = (
+    Safety.SAFE,
+    Safety.SAFE_IF_IDEMPOTENT,
+    Safety.UNKNOWN,
+    Safety.BLOCKED,
+    Safety.UNSAFE,
+    Safety.FUTILE,
+)
+"""From best to worst."""
+_SAFETY = {
+    AtStart.FAILS: Safety.FUTILE,
+    AtStart.LOSES: Safety.UNSAFE,
+    AtStart.REPEATS: Safety.UNSAFE,
+    # A person decides: to look again would never tell more.
+    AtStart.UNDECIDED: Safety.BLOCKED,
+}
 
 
 def _judged(prediction: Prediction, facts: CheckpointFacts, known: Position | None) -> RestartPlan:

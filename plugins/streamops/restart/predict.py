@@ -164,25 +164,6 @@ def _commits_ahead(facts: CheckpointFacts, engine: Engine) -> Prediction | None:
     )
 
 
-def _lost_offset(facts: CheckpointFacts, engine: Engine) -> Prediction | None:
-    """[P8i] A source that had an offset and has none now starts from its beginning."""
-    before, now = facts.previous, facts.newest
-    if before is None or now is None or now.source_ids:
-        return None
-    lost = [
-        number for number, (had, has) in enumerate(zip(before.sources, now.sources, strict=False)) if had and not has
-    ]
-    if not lost:
-        return None
-    return Prediction(
-        summary=f"source {lost[0]} has no offset in offsets/{now.batch} though offsets/{before.batch} has one: its input is"
-        " read again",
-        next_batch=_first_batch(facts),
-        reruns=(facts.last_offset,) if facts.has_pending_batch else (),
-        repeats=True,
-    )
-
-
 def _first_batch(facts: CheckpointFacts) -> int:
     return facts.last_offset if facts.has_pending_batch else facts.last_offset + 1
 
@@ -196,7 +177,6 @@ _OBSTACLES: tuple[Callable[[CheckpointFacts, Engine], Prediction | None], ...] =
     _missing_previous,
     _broken_commit,
     _commits_ahead,
-    _lost_offset,
 )
 
 

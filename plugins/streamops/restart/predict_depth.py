@@ -28,8 +28,9 @@ def predict_in_depth(snapshot: CheckpointSnapshot, engine: Engine) -> Prediction
             f"the state that batch {prediction.next_batch} needs can't be loaded: {where} lacks {lacks}",
             engine.missing_state_error,
         )
-    if snapshot.snapshots.broken:
-        broken = snapshot.snapshots.broken[0]
+    broken_state = [one for one in snapshot.broken_state if not (one.is_spare and engine.goes_round_snapshots)]
+    if broken_state:
+        broken = broken_state[0]
         return _fails(
             f"the state that batch {prediction.next_batch} needs can't be loaded: {broken.file}: {broken.reason}",
             engine.missing_state_error if broken.lacks_files else engine.broken_state_error,

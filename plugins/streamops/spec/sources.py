@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
+from streamops.checkpoint.source_offsets import OffsetForm
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSource:
@@ -21,6 +23,11 @@ class KafkaSource:
     def __post_init__(self) -> None:
         if self.tolerated_outage < timedelta(0):
             raise ValueError("the tolerated outage must not be negative")
+
+    @property
+    def offset_form(self) -> OffsetForm:
+        """What its offsets look like in a checkpoint."""
+        return OffsetForm.KAFKA
 
     def __str__(self) -> str:
         return f"Kafka ({', '.join(self.topics)} at {self.bootstrap_servers})"
@@ -40,6 +47,11 @@ class DeltaTableSource:
     """Canonical address."""
     options: tuple[tuple[str, str], ...] = ()
     """Options of Delta's streaming source, as Delta names them."""
+
+    @property
+    def offset_form(self) -> OffsetForm:
+        """What its offsets look like in a checkpoint."""
+        return OffsetForm.DELTA
 
     def __str__(self) -> str:
         return f"the Delta table {self.table}"
@@ -84,6 +96,11 @@ class FilesSource:
         if not self.schema and not self.format.has_fixed_columns:
             raise ValueError(f"files of format {self.format} need a schema: a stream can't infer it")
 
+    @property
+    def offset_form(self) -> OffsetForm:
+        """What its offsets look like in a checkpoint."""
+        return OffsetForm.FILES
+
     def __str__(self) -> str:
         return f"the {self.format} files of {self.path}"
 
@@ -94,6 +111,11 @@ class CustomSource:
 
     format: str
     options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def offset_form(self) -> OffsetForm | None:
+        """What its offsets look like in a checkpoint; None where nobody here knows."""
+        return None
 
     def __str__(self) -> str:
         return f"a source of format {self.format}"

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS
+from streamops.checkpoint.source_offsets import OffsetForm
 from streamops.clock import Clock
 from streamops.control.drivers import (
     DriverTraces,
@@ -23,6 +24,7 @@ from streamops.control.state import Epoch, LogState, Note
 from streamops.control.topics import Topics
 from streamops.coverage import Coverage
 from streamops.health import is_history_needed
+from streamops.health.checkpoint.delta_source_rules import DeltaSourceView
 from streamops.launch import DriverState, DriverStatus, Launcher, why_unseen
 from streamops.progress import ProgressHistory, read_progress
 from streamops.restart import Remedy
@@ -32,6 +34,7 @@ from streamops.storage import Storage, join
 from streamops.supervisor.backfills.shelf import planned_topics
 from streamops.supervisor.checkpoints import inspect_checkpoints, position_of, read_checkpoints
 from streamops.supervisor.checks.sink_look import declared_sink, look_around
+from streamops.supervisor.checks.source_table import declared_source_table
 from streamops.supervisor.given_timings import timings_of
 from streamops.supervisor.lags.source_coverage import BrokerFor, SourceCoverage
 from streamops.supervisor.next_trigger import next_trigger
@@ -105,6 +108,8 @@ class Observation:
     """The checkpoint and then its companions with all that a start would come across; read only when one is next."""
     coverages: tuple[Coverage, ...] = ()
     """Of each checkpoint in `in_depth`, what its query needs and what Kafka has; none where nobody was asked."""
+    source_table: DeltaSourceView | None = None
+    """The Delta table that the stream is declared to read, read with `in_depth`; None where it reads something else."""
     sink: SinkView | None = None
     """What the declared table has of the stream's own query, read with `in_depth`; None where no table is found."""
     fails_on_data_loss: bool = True
@@ -115,6 +120,8 @@ class Observation:
     """Of the next driver."""
     tracks_progress_async: bool = False
     """Whether the logs of the stream's own checkpoint have holes by intent."""
+    source_form: OffsetForm | None = None
+    """Of the offsets of the declared source; None where it is not known."""
     registry_conflicts: tuple[str, ...] = ()
     registered: RegistryEntry | None = None
     """What the registry knows of the stream, read with `checkpoint`."""
@@ -197,6 +204,7 @@ class Observer:
             is_backfill=self._spec.mode is Mode.BACKFILL,
             trigger=next_trigger(state, self._spec, now=now),
             tracks_progress_async=self._spec.tracks_progress_async,
+            source_form=self._spec.source.offset_form,
             host=self._host,
             wish_watched=self._wish_watched(state),
         )
@@ -238,11 +246,13 @@ class Observer:
         """
         checkpoints, sink = self._look_around(seen)
         own, *companions = checkpoints
+        table = declared_source_table(self._spec, lambda _: self._storage)
         return replace(
             seen,
             checkpoint=own.facts,
             companions=tuple(companion.facts for companion in companions),
             in_depth=checkpoints,
+            source_table=table.view(own.facts, now=seen.now) if table else None,
             coverages=self._source_coverage.of(checkpoints, on_record=self._topics_on_record(seen.state)),
             sink=sink,
         )

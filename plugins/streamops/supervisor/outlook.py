@@ -27,6 +27,14 @@ class Outlook:
     reason: str
     until: datetime | None
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether a supervisor would not start it: for what the plan says, or for what it knows besides, as a foreign writer."""
+        return not self.is_accepted or self.next_step in _REFUSALS
+
+
+_REFUSALS = frozenset({Action.PARK, Action.PARKED, Action.BLOCKED})
+
 
 def outlook_of(sight: Sight, spec: StreamSpec) -> Outlook:
     """The plan for a start on the checkpoints as they stand, whether or not a driver lives."""

@@ -7,9 +7,10 @@ from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.control.records import Position
 from streamops.coverage import Coverage
+from streamops.health.checkpoint.judge import judge_delta_source, judge_sink
 from streamops.restart import RestartPlan, Safety, plan_restart
 from streamops.restart.engines import engine_after
-from streamops.restart.plan import plan_in_depth
+from streamops.restart.plan import SAFETIES, plan_in_depth, with_findings
 from streamops.restart.registered import with_registry
 from streamops.restart.sink_effect import with_sink
 from streamops.spec import TriggerKind
@@ -53,14 +54,19 @@ def plans_of(observation: Observation) -> tuple[CheckpointPlan, ...]:
     has_claims = known is not None
     judged = with_registry(own.plan, observation.checkpoint, observation.registered, has_claims=has_claims)
     own = replace(own, plan=judged)
+    if observation.source_table and observation.in_depth:
+        of_source = judge_delta_source(observation.in_depth[0], observation.source_table)
+        own = replace(own, plan=with_findings(own.plan, of_source))
     if observation.sink:
-        own = replace(own, plan=with_sink(own.plan, observation.checkpoint, observation.sink))
+        plan = with_sink(own.plan, observation.checkpoint, observation.sink)
+        of_sink = judge_sink(observation.in_depth[0], observation.sink) if observation.in_depth else ()
+        own = replace(own, plan=with_findings(plan, of_sink))
     return (own, *others)
 
 
 def worst_plan(observation: Observation) -> RestartPlan:
     """The plan that decides: the worst, and the stream's own among equals."""
-    return max((one.plan for one in plans_of(observation)), key=lambda plan: _SEVERITY.index(plan.safety))
+    return max((one.plan for one in plans_of(observation)), key=lambda plan: SAFETIES.index(plan.safety))
 
 
 def _plan(
@@ -70,9 +76,14 @@ def _plan(
     is_own = facts is observation.checkpoint
     is_async = is_own and observation.tracks_progress_async
     is_continuous = is_own and observation.trigger is TriggerKind.CONTINUOUS
+    form = observation.source_form
     if snapshot is None:
-        return plan_restart(facts, known=known, tracks_progress_async=is_async, is_continuous=is_continuous)
-    return plan_in_depth(snapshot, known=known, tracks_progress_async=is_async, is_continuous=is_continuous)
+        return plan_restart(
+            facts, known=known, tracks_progress_async=is_async, is_continuous=is_continuous, source_form=form
+        )
+    return plan_in_depth(
+        snapshot, known=known, tracks_progress_async=is_async, is_continuous=is_continuous, source_form=form
+    )
 
 
 def _covered(
@@ -89,11 +100,3 @@ def _covered(
 
 
 _COMPANION_GONE = RestartPlan(safety=Safety.UNSAFE, summary="the checkpoint of a companion query is gone: restore it")
-_SEVERITY = (
-    Safety.SAFE,
-    Safety.SAFE_IF_IDEMPOTENT,
-    Safety.UNKNOWN,
-    Safety.BLOCKED,
-    Safety.UNSAFE,
-    Safety.FUTILE,
-)

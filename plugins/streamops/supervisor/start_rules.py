@@ -7,6 +7,7 @@ from itertools import takewhile
 from streamops.control.state import Desire
 from streamops.restart import (
     FailureClass,
+    RestartPlan,
     RestartTiming,
     Safety,
     advise_restart,
@@ -291,7 +292,14 @@ def _by_plan(observation: Observation, spec: StreamSpec) -> Decision:
         return Decision(action=Action.WAIT, reason=plan.summary, plan=plan)
     return Decision(
         action=Action.PARK,
-        reason=f"a start now is {plan.safety}: {plan.summary}. Repair it, or accept it with"
-        f" `{to_release(spec, accepts_unsafe=True)} --reason …`",
+        reason=f"a start now is {plan.safety}: {plan.summary}. {_way_out(plan, spec)}",
         plan=plan,
     )
+
+
+def _way_out(plan: RestartPlan, spec: StreamSpec) -> str:
+    """Nobody gains by accepting a start that can only fail."""
+    if plan.safety is Safety.FUTILE:
+        checked = spec.checkpoint if spec.mode is Mode.BACKFILL else spec.name
+        return f"Repair it, `streamops check {checked}` says how, then `{to_release(spec)} --reason …`"
+    return f"Repair it, or accept it with `{to_release(spec, accepts_unsafe=True)} --reason …`"

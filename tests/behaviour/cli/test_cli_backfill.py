@@ -29,6 +29,7 @@ from support.checkpoints import commit, metadata, offsets
 from support.clock import START
 from support.observations import a_beat
 from support.specs import PERSON
+from support.state_files import CHANGES
 from support.terminal import Terminal
 
 RANGE = ("--from", '{"orders":{"0":100,"1":50}}', "--to", '{"orders":{"0":400,"1":150}}')
@@ -188,7 +189,7 @@ def test_a_broker_that_is_away_is_said(orders, elsewhere):
 
 
 def test_a_job_with_state_is_refused_unless_near_enough_is_good_enough(orders, elsewhere):
-    orders.storage.write(join(orders.spec().checkpoint, "state", "0", "0", "1.delta"), b"x")
+    orders.storage.write(join(orders.spec().checkpoint, "state", "0", "0", "1.delta"), CHANGES)
 
     refused = orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--dry-run")
     accepted = orders.run("backfill", "orders", *RANGE, *elsewhere, *WHY, "--dry-run", "--approximate")

@@ -13,16 +13,17 @@ from streamops.restart import Safety, SinkGuarantee
 from streamops.spec import LaunchSpec, StateSpec
 from streamops.storage import join
 from streamops.supervisor.checks.checkup import check_stream
-from support.base_checkpoint import ADDRESS, BASE_ID, entry, files, stored
+from support.base_checkpoint import ADDRESS, BASE_ID, SOURCE, entry, files, stored
 from support.records import a_claim, a_log, a_submit, write_log
 from support.specs import a_stream
+from support.state_files import CHANGES
 from support.storage import SwitchableStorage
 
-NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+NOW = datetime(2026, 3, 1, 12, 2, tzinfo=UTC)
 
 
 def checked(storage, *, guarantee=SinkGuarantee.IDEMPOTENT, now=NOW, before=(), **changes):
-    spec = a_stream(checkpoint=ADDRESS, guarantee=guarantee, **changes)
+    spec = a_stream(checkpoint=ADDRESS, guarantee=guarantee, **{"source": SOURCE} | changes)
     return check_stream(spec, storage_for=lambda _: storage, now=now, before=before)
 
 
@@ -146,7 +147,7 @@ def test_the_declared_number_of_batches_to_keep_counts(conf, told):
 
 def test_a_sample_keeps_the_figures_and_the_rules_that_count():
     found = files(commits_4=b"") | {f"sources/0/{n}": b"v1" for n in range(5, 9)}
-    found |= {"sources/0/9.compact": b"v1" + b" " * 98, "state/0/0/1.delta": b"x", "state/0/0/2.delta": b"x"}
+    found |= {"sources/0/9.compact": b"v1" + b" " * 98, "state/0/0/1.delta": CHANGES, "state/0/0/2.delta": CHANGES}
 
     sample = checked(stored(found)).sample(NOW)
 

@@ -14,6 +14,7 @@ import yaml
 from streamops.cli.main import main
 from streamops.cli.wiring import Wiring
 from streamops.clock import SystemClock
+from streamops.launch import FoundDriver
 from streamops.launch.local import LocalLauncher
 from streamops.settings import load_settings
 from streamops.supervisor import Supervisor
@@ -72,10 +73,15 @@ class Place:
         assert eventually(lambda: "has a password" in log.read_text())
         return log.read_text()
 
+    @property
+    def drivers(self) -> list[FoundDriver]:
+        """Those of this place: others may run on the host."""
+        root = f"file://{self.project.root}"
+        return [driver for driver in self.launcher.living() if driver.control.startswith(root)]
+
     def end(self) -> None:
-        for driver in self.launcher.living():
-            if driver.control.startswith(f"file://{self.project.root}"):
-                self.launcher.kill(driver.handle)
+        for driver in self.drivers:
+            self.launcher.kill(driver.handle)
 
 
 @pytest.fixture
@@ -94,7 +100,7 @@ def test_a_start_leaves_no_secret_in_files_arguments_log_or_answers(place, capsy
     assert holding == []
     assert "arguments: --master" in told
     assert len(place.written) > 10
-    (driver,) = place.launcher.living()
+    (driver,) = place.drivers
     assert CANARY.encode() not in Path(f"/proc/{driver.handle.process.partition(':')[0]}/cmdline").read_bytes()
     for asked in (["status"], ["status", "orders", "--json"], ["history", "orders", "--json"], ["config", "check"]):
         main(["--config", str(place.project.file), *asked], wiring=place.wiring)

@@ -11,6 +11,7 @@ from streamops.health.verdict import Verdict
 from streamops.storage import join
 from support.base_checkpoint import BASE_ID
 from support.health_rounds import Fleet, verdicts
+from support.state_files import CHANGES
 
 HOUR = timedelta(hours=1)
 
@@ -20,7 +21,7 @@ def fleet():
     """A stream with state, and one that has the same progress but no state in its checkpoint."""
     fleet = Fleet("counts", "orders")
     for version in range(1, 6):
-        fleet.storage.write(join(fleet.spec("counts").checkpoint, f"state/0/0/{version}.delta"), b"x")
+        fleet.storage.write(join(fleet.spec("counts").checkpoint, f"state/0/0/{version}.delta"), CHANGES)
     return fleet
 
 

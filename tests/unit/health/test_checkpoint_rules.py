@@ -11,8 +11,13 @@ from streamops.health.verdict import Severity, worst_of
 from streamops.storage import join
 from support.base_checkpoint import ADDRESS, HEADER, INPUT, entry, files, source_entry, stored, without
 from support.rocksdb import store_at
+from support.state_files import CHANGES
 from support.storage import SwitchableStorage
 
+AGGREGATION = (
+    b'v1\n{"operatorInfo":{"operatorId":0,"operatorName":"stateStoreSave"},'
+    b'"stateStoreInfo":[{"storeName":"default","numColsPrefixKey":0,"numPartitions":1}]}'
+)
 NOTE, WARNING, UNKNOWN, CRITICAL = Severity.NOTE, Severity.WARNING, Severity.UNKNOWN, Severity.CRITICAL
 UUID = "01234567-89ab-cdef-0123-456789abcdef"
 
@@ -71,7 +76,7 @@ QUIET = [
     Row(because="P8k: a commit without its second line", files=files(commits_4=b"v1"), verdict=NOTE),
     Row(
         because="P9: leftovers of a crash and of an editor",
-        files=files() | {f"offsets/.5.{UUID}.tmp": b"x", "offsets/4.bak": b"x", "commits/foo": b"x"},
+        files=files() | {f"offsets/.5.{UUID}.tmp": CHANGES, "offsets/4.bak": b"x", "commits/foo": b"x"},
         verdict=NOTE,
         rules=("leftovers", "leftovers"),
     ),
@@ -155,7 +160,7 @@ LOUD = [
         because="B49: an SST file of another size",
         files=files() | store_at(5, sst=b"1234"),
         verdict=CRITICAL,
-        rules=("broken-snapshot",),
+        rules=("broken-state-file",),
     ),
     Row(
         because="B21: the newest compact file is gone",
@@ -283,8 +288,68 @@ LOUD = [
     Row(
         because="a partition stands lower than before, another is gone",
         files=files(offsets_3=kafka_entry(3, '{"t":{"0":900,"1":880}}'), offsets_4=kafka_entry(4, '{"t":{"0":5}}')),
-        verdict=WARNING,
+        verdict=CRITICAL,
         rules=("offsets-moved-back",),
+    ),
+    Row(
+        because="a source more than in the entry below",
+        files=files(offsets_4=entry(4) + b"\n-"),
+        verdict=CRITICAL,
+        rules=("source-count-differs",),
+    ),
+    Row(
+        because="offsets as text, which Kafka's source refuses",
+        files=files(offsets_3=kafka_entry(3, '{"t":{"0":9}}'), offsets_4=kafka_entry(4, '{"t":{"0":"10"}}')),
+        verdict=CRITICAL,
+        rules=("unlike-offsets",),
+    ),
+    Row(
+        because="-1 for latest, which only startingOffsets knows",
+        files=files(offsets_3=kafka_entry(3, '{"t":{"0":-1}}'), offsets_4=kafka_entry(4, '{"t":{"0":-1}}')),
+        verdict=CRITICAL,
+        rules=("impossible-kafka-offsets",),
+    ),
+    Row(
+        because="a watermark that goes back while a batch is in flight",
+        files=files(
+            offsets_3=entry(3, header=HEADER.replace('Ms":0', 'Ms":5000')),
+            offsets_4=entry(4, header=HEADER.replace('Ms":0', 'Ms":4000')),
+            commits_4=None,
+        ),
+        verdict=CRITICAL,
+        rules=("watermark-moved-back", "pending-batch"),
+    ),
+    Row(
+        because="a clock that was set back",
+        files=files(offsets_4=entry(4, header=HEADER.replace("1772366400000", "1772366300000"))),
+        verdict=WARNING,
+        rules=("planned-backwards",),
+    ),
+    Row(
+        because="state of an aggregation without its format",
+        files=files()
+        | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 6)}
+        | {"state/0/_metadata/metadata": AGGREGATION},
+        verdict=CRITICAL,
+        rules=("missing-state-format",),
+    ),
+    Row(
+        because="a file source that goes back",
+        files=files(offsets_4=entry(4, source='{"logOffset":2}')),
+        verdict=CRITICAL,
+        rules=("file-offset-back",),
+    ),
+    Row(
+        because="a source that nobody here knows",
+        files=files(offsets_3=entry(3, source='{"shard":"a"}'), offsets_4=entry(4, source='{"shard":"b"}')),
+        verdict=NOTE,
+        rules=("unjudged-source",),
+    ),
+    Row(
+        because="a copy of another entry in a source's log",
+        files=files(**{"sources_0/4": source_entry(3)}),
+        verdict=CRITICAL,
+        rules=("misplaced-source-entries",),
     ),
     Row(
         because="P16c",
@@ -326,7 +391,7 @@ LOUD = [
     ),
     Row(
         because="a state file is missing",
-        files=files() | {"state/0/0/1.delta": b"x"},
+        files=files() | {"state/0/0/1.delta": CHANGES},
         verdict=CRITICAL,
         rules=("unloadable-state",),
     ),

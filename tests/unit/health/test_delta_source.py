@@ -8,8 +8,7 @@ from streamops.deltalog import DeltaTableFacts
 from streamops.health.checkpoint.delta_source_rules import DeltaSourceView
 from streamops.health.checkpoint.judge import DELTA_SOURCE_RULES, explanations, judge_delta_source
 from streamops.restart import Safety
-from streamops.restart.delta_effect import with_delta_source
-from streamops.restart.plan import plan_in_depth
+from streamops.restart.plan import plan_in_depth, with_findings
 from streamops.sink import DeltaSink, MissingSink, UnreadSink
 from support.base_checkpoint import files
 from support.delta_offsets import inspected, offset, reading, the_first_batch
@@ -104,7 +103,7 @@ def test_what_is_told_of_the_table_that_a_query_reads(found, place, rules, safet
 
     findings = judge_delta_source(snapshot, DeltaSourceView(place=place, now=NOW))
     if isinstance(place, DeltaSink):
-        plan = with_delta_source(plan, snapshot.facts, place.table)
+        plan = with_findings(plan, judge_delta_source(snapshot, DeltaSourceView(place=place)))
 
     assert [finding.rule for finding in findings] == rules
     assert plan.safety is safety
@@ -125,7 +124,10 @@ def test_a_start_that_fails_foretells_delta_s_words():
     ]
 
     plans = [
-        with_delta_source(plan_in_depth(one, known=None), one.facts, table(12, earliest=5).table) for one in snapshots
+        with_findings(
+            plan_in_depth(one, known=None), judge_delta_source(one, DeltaSourceView(place=table(12, earliest=5)))
+        )
+        for one in snapshots
     ]
 
     assert [plan.expected_error for plan in plans] == [
@@ -143,6 +145,6 @@ def test_each_rule_about_the_table_speaks_in_some_row_and_all_can_be_explained()
     rules = {rule.__name__.replace("_", "-") for rule in DELTA_SOURCE_RULES}
 
     assert spoken == {
-        rule for rule in rules if not rule.startswith(("expiring-", "vacuumed-", "unread-delta-versions"))
+        rule for rule in rules if not rule.startswith(("expiring-", "vacuumed-", "unread-delta-versions", "stopping-"))
     }
     assert rules <= explanations().keys()

@@ -9,8 +9,7 @@ from streamops.health.checkpoint.delta_source_rules import DeltaSourceView
 from streamops.health.checkpoint.judge import DELTA_SOURCE_RULES, judge_delta_source
 from streamops.health.verdict import Severity
 from streamops.restart import Safety
-from streamops.restart.delta_effect import with_delta_source
-from streamops.restart.plan import plan_in_depth
+from streamops.restart.plan import plan_in_depth, with_findings
 from streamops.sink import DeltaSink
 from support.delta_offsets import inspected, offset, reading
 from support.delta_table import TABLE_ID
@@ -172,9 +171,11 @@ def test_a_moment_that_is_over_is_now():
 )
 def test_a_start_on_files_that_are_gone(found, gone, safety):
     snapshot, pending = inspected(found), written(HOUR, gone)
-    table = view(pending).place.table
+    table = view(pending).place
 
-    plan = with_delta_source(plan_in_depth(snapshot, known=None), snapshot.facts, table, pending)
+    plan = with_findings(
+        plan_in_depth(snapshot, known=None), judge_delta_source(snapshot, DeltaSourceView(place=table, pending=pending))
+    )
 
     assert plan.safety is safety
     assert plan.expected_error == ("FAILED_READ_FILE" if safety is Safety.FUTILE else "")
@@ -189,5 +190,6 @@ def test_names_of_files_are_escaped():
 def test_each_rule_about_what_is_given_up_speaks_in_some_row():
     spoken = {rule for row in ROWS for rule in row.values[2]}
     about_the_table = {"unread-delta-source", "another-delta-table", "removed-delta-versions", "beyond-delta-table"}
+    about_the_table |= {"stopping-delta-commit"}
 
     assert spoken == {rule.__name__.replace("_", "-") for rule in DELTA_SOURCE_RULES} - about_the_table

@@ -20,6 +20,7 @@ from support.base_checkpoint import ADDRESS, BASE_ID, entry, files, without
 from support.checked import NOW, checked, start, told
 from support.checkpoints import OTHER_QUERY_ID
 from support.delta_table import TABLE_ID, idempotent_write, streaming_update, write_table
+from support.state_files import CHANGES
 
 NEW = {"metadata": files()["metadata"]}
 
@@ -172,7 +173,7 @@ def test_a_new_query_on_an_old_table_is_quiet(table):
 @pytest.mark.fault("B63")
 def test_state_that_was_kept_while_both_logs_were_deleted_is_told():
     """volcengine.com article 3101341: advice to delete two folders and keep the state."""
-    kept = files(**without("offsets", "commits")) | {"state/0/0/1.delta": b"x"}
+    kept = files(**without("offsets", "commits")) | {"state/0/0/1.delta": CHANGES}
 
     old, new = checked(kept, version="4.0"), checked(kept, version="4.2")
 

@@ -14,12 +14,13 @@ from streamops.restart.failure_class import FailureClass, Remedy
 from support.base_checkpoint import HEADER, entry, files
 from support.checked import NOW, checked, start, told
 from support.rocksdb import snapshot_zip, store_at
+from support.state_files import CHANGES
 
 UUID = "01234567-89ab-cdef-0123-456789abcdef"
 
 
 def deltas(*versions, partition=0):
-    return {f"state/0/{partition}/{version}.delta": b"x" for version in versions}
+    return {f"state/0/{partition}/{version}.delta": CHANGES for version in versions}
 
 
 def pinned(**confs):
@@ -62,7 +63,7 @@ def test_all_files_of_one_partition_are_missed_too():
     "found",
     [
         pytest.param(WHOLE, id="nothing is missing"),
-        pytest.param(without_files("state/0/0/1.delta") | {"state/0/0/4.snapshot": b"x"}, id="below a snapshot"),
+        pytest.param(without_files("state/0/0/1.delta") | {"state/0/0/4.snapshot": CHANGES}, id="below a snapshot"),
         pytest.param(WHOLE | deltas(6, 7), id="versions of a batch that was not committed"),
     ],
 )
@@ -76,7 +77,7 @@ def test_state_that_can_be_loaded_is_quiet(found):
 @pytest.mark.fault("B12")
 def test_a_state_file_under_its_temporary_name_may_be_the_only_copy():
     """SPARK-40826 (apache/spark#38291): the rename never happened, the batch was committed."""
-    found = checked(without_files("state/0/0/5.delta") | {f"state/0/0/.5.delta.{UUID}.TID7.tmp": b"x"})
+    found = checked(without_files("state/0/0/5.delta") | {f"state/0/0/.5.delta.{UUID}.TID7.tmp": CHANGES})
 
     assert told(found) == [("unloadable-state", "critical")]
     assert start(found) == ("futile", None)
@@ -128,9 +129,9 @@ def test_settings_that_the_checkpoint_pins_are_a_note():
 @pytest.mark.parametrize(
     ("store", "rule"),
     [
-        pytest.param(store_at(5, sst=b"1234"), "broken-snapshot", id="an SST file of another size"),
+        pytest.param(store_at(5, sst=b"1234"), "broken-state-file", id="an SST file of another size"),
         pytest.param(
-            {"state/0/0/5.zip": snapshot_zip({"000008-0a1b.sst": 5})}, "broken-snapshot", id="a missing SST file"
+            {"state/0/0/5.zip": snapshot_zip({"000008-0a1b.sst": 5})}, "broken-state-file", id="a missing SST file"
         ),
         pytest.param({"state/0/0/4.zip": snapshot_zip({})}, "unloadable-state", id="a missing zip"),
     ],
@@ -171,7 +172,7 @@ def with_unique_ids(newest_commit):
         return f"v2\n{json.dumps(told_ids)}".encode()
 
     found = files(**{f"commits_{batch}": commit(batch) if batch <= newest_commit else None for batch in range(5)})
-    return found | {f"state/0/0/{version}_id{version}.changelog": b"x" for version in range(1, 6)}
+    return found | {f"state/0/0/{version}_id{version}.changelog": CHANGES for version in range(1, 6)}
 
 
 @pytest.mark.fault("B51")

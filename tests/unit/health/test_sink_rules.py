@@ -11,6 +11,7 @@ from streamops.sink import FileSink, MissingSink, Sink, SinkView, UnreadSink
 from support.base_checkpoint import ADDRESS, files, stored, without
 from support.checkpoints import OTHER_QUERY_ID
 from support.sinks import TABLE, delta_sink, file_sink, still
+from support.state_files import CHANGES
 
 NOTE, WARNING, UNKNOWN, CRITICAL = Severity.NOTE, Severity.WARNING, Severity.UNKNOWN, Severity.CRITICAL
 
@@ -50,6 +51,12 @@ QUIET = [
         files=files(commits_4=None),
         rules=("sink-has-pending-batch",),
     ),
+    Row(
+        because="a batch that the sink drops, and its state is there",
+        sink=delta_sink(4),
+        files=files(commits_4=None) | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 6)},
+        rules=("sink-has-pending-batch",),
+    ),
     Row(because="Delta: killed before the write", sink=delta_sink(3), files=files(commits_4=None)),
     Row(because="a foreachBatch under an id of its own", sink=FOREACH_BATCH),
     Row(because="a foreachBatch without any id", sink=delta_sink(), rules=("unknown-to-sink",)),
@@ -69,6 +76,13 @@ QUIET = [
 ]
 
 LOUD = [
+    Row(
+        because="a batch that the sink drops, so that its state is never written",
+        sink=delta_sink(4),
+        files=files(commits_4=None) | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 5)},
+        verdict=CRITICAL,
+        rules=("dropped-batch-without-state", "sink-has-pending-batch"),
+    ),
     Row(
         because="files: a new checkpoint and an old directory",
         sink=file_sink(*range(9), "9.compact", 10),
@@ -146,7 +160,7 @@ def test_whatever_counts_says_what_it_saw_and_what_to_do(row):
     for finding in findings_of(row):
         assert finding.evidence
         assert finding.meaning
-        assert finding.repair
+        assert finding.repair or finding.severity is NOTE
         assert finding.evidence.isprintable()
 
 

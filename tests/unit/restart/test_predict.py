@@ -5,15 +5,20 @@ import pytest
 from streamops.checkpoint import read_checkpoint
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.errors import SettingsError
-from streamops.restart import Safety
+from streamops.restart import Safety, plan_restart
 from streamops.restart.engines import engine_after, engine_of
 from streamops.restart.plan import plan_in_depth
 from streamops.restart.predict import predict_start
 from streamops.restart.predict_depth import predict_in_depth
 from streamops.storage import join
 from support.base_checkpoint import ADDRESS, INPUT, entry, files, stored
-from support.damage_matrix import DEPTH_ROWS, ROWS
+from support.damage_matrix import DEPTH_ROWS, OFFSET_ROWS, ROWS
 from support.rocksdb import store_at
+from support.state_files import CHANGES
+
+
+def plan(found, version):
+    return plan_restart(read_checkpoint(stored(found), ADDRESS), known=None, engine=engine_of(version))
 
 
 def predicted(found, version):
@@ -30,7 +35,9 @@ def test_a_start_goes_as_it_went_on_real_spark(row, version):
     assert prediction.reruns == row.reruns
     assert row.error in prediction.expected_error
     assert bool(prediction.expected_error) == bool(row.error)
-    assert prediction.repeats is row.repeats
+    assert (plan(row.applied(files()), version).safety is Safety.UNSAFE) is (
+        row.repeats or row.new_id or row.runs_and_fails
+    )
     assert prediction.loses_identity is row.new_id
     assert prediction.summary
 
@@ -51,7 +58,19 @@ def test_what_lies_beyond_the_logs_is_foretold_too(row, version):
     assert prediction.next_batch == row.runs
     assert row.error in prediction.expected_error
     assert bool(prediction.expected_error) == bool(row.error)
-    assert prediction.repeats is row.repeats
+    in_depth = plan_in_depth(snapshot, known=None, engine=engine_of(version))
+    assert (in_depth.safety is Safety.UNSAFE) is (row.repeats or row.new_id or row.runs_and_fails)
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.code) for row in OFFSET_ROWS])
+def test_what_the_entries_of_sources_say_is_foretold(row):
+    snapshot = inspect_checkpoint(stored(row.applied(files())), ADDRESS)
+
+    foretold = plan_in_depth(snapshot, known=None, engine=engine_of("4.2"))
+
+    assert foretold.next_batch == row.runs
+    assert (foretold.safety is Safety.FUTILE) is bool(row.error)
+    assert (foretold.safety is Safety.UNSAFE) is row.repeats
 
 
 @pytest.mark.parametrize(
@@ -111,12 +130,12 @@ def test_input_of_a_committed_batch_is_no_loss():
         pytest.param({}, "", id="the newest version is there"),
         pytest.param({"state/0/1/5.delta": None}, "CANNOT_LOAD_STATE_STORE", id="a delta is missing"),
         pytest.param({"state/0/1/2.delta": None}, "CANNOT_LOAD_STATE_STORE", id="an old one, and no snapshot above it"),
-        pytest.param({"state/0/1/2.delta": None, "state/0/1/4.snapshot": b"x"}, "", id="with a snapshot above it"),
+        pytest.param({"state/0/1/2.delta": None, "state/0/1/4.snapshot": CHANGES}, "", id="with a snapshot above it"),
         pytest.param({"commits/4": None, "state/0/1/5.delta": None}, "", id="of a batch that will write it again"),
     ],
 )
 def test_state_that_can_not_be_loaded_ends_a_start(changes, error):
-    found = files() | {f"state/0/{partition}/{v}.delta": b"x" for partition in (0, 1) for v in range(1, 6)} | changes
+    found = files() | {f"state/0/{partition}/{v}.delta": CHANGES for partition in (0, 1) for v in range(1, 6)} | changes
     kept = {name: content for name, content in found.items() if content is not None}
 
     prediction = predict_in_depth(inspect_checkpoint(stored(kept), ADDRESS), engine_of("4.2"))
@@ -128,7 +147,7 @@ def test_emptied_logs_beside_state_are_refused_and_not_read_again():
     found = {name: content for name, content in files().items() if name[:7] not in ("offsets", "commits")}
 
     prediction = predict_in_depth(
-        inspect_checkpoint(stored(found | {"state/0/0/1.delta": b"x"}), ADDRESS), engine_of("4.2")
+        inspect_checkpoint(stored(found | {"state/0/0/1.delta": CHANGES}), ADDRESS), engine_of("4.2")
     )
 
     assert (prediction.next_batch, prediction.expected_error) == (None, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY")

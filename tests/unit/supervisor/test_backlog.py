@@ -184,14 +184,25 @@ def test_a_real_table_is_read_beside_the_checkpoint(tmp_path):
     ],
 )
 def test_a_source_that_is_not_there_leaves_the_answer_open(source, reason):
-    (backlog,) = read_backlogs(a_stream(source=source), [inspected(reading(offset(2)))], lambda _: LocalStorage())
+    logs = reading(offset(2)) if isinstance(source, DeltaTableSource) else files()
+
+    (backlog,) = read_backlogs(a_stream(source=source), [inspected(logs)], lambda _: LocalStorage())
 
     assert backlog.has_any is None
     assert reason in backlog.reason
 
 
 def test_a_stream_of_kafka_has_no_backlog_of_this_kind():
-    assert read_backlogs(a_stream(), [inspected(files())], lambda _: LocalStorage()) == ()
+    assert read_backlogs(a_stream(), [], lambda _: LocalStorage()) == ()
+
+
+def test_the_offsets_of_another_source_say_nothing_of_what_waits():
+    spec = a_stream(source=DeltaTableSource(table="file:///nowhere/t"))
+
+    (backlog,) = read_backlogs(spec, [inspected(files())], lambda _: LocalStorage())
+
+    assert backlog.has_any is None
+    assert backlog.reason.startswith("offsets/4 was not written by such a source")
 
 
 @pytest.mark.parametrize(

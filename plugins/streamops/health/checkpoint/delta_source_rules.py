@@ -1,6 +1,8 @@
 """Rules about the Delta table that a query reads, beside the offsets that its checkpoint has of it.
 
-What is gone is critical; what goes soon, while the query has not read it, is a warning with the moment.
+What is gone is critical; what goes soon, while the query has not read it, is a warning with the moment. What a start makes of
+each was tried on Spark 4.2.0 with delta-spark 4.4.0: Delta's source refuses another table and, with `failOnDataLoss`, versions
+that are gone or yet to come; its tasks fail on data files that VACUUM has deleted.
 """
 
 from collections.abc import Iterator
@@ -9,10 +11,11 @@ from datetime import datetime, timedelta
 
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS, quoted
-from streamops.delta_source import Fit, delta_source, needed_files
+from streamops.delta_source import Fit, delta_source, is_in_flight, needed_files
 from streamops.deltalog import PendingVersions, RemovedFile
+from streamops.deltalog.stops import stop_of
 from streamops.health.pace import in_words
-from streamops.health.verdict import Finding, Severity
+from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 from streamops.sink import DeltaSink, MissingSink, Sink, UnreadSink
 
 NOTICE = 4
@@ -28,6 +31,8 @@ class DeltaSourceView:
     """Its log from the lowest version on that a start needs; None where nothing waits to be read."""
     now: datetime | None = None
     """None where nobody has said: then nothing is told of what goes soon."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Of the source, as they are declared."""
 
 
 def unread_delta_source(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> Iterator[Finding]:
@@ -61,6 +66,11 @@ def another_delta_table(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> 
         meaning="a start fails with DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE, the same way each time",
         repair="restore the table that was read; for the new one begin a new checkpoint with a `startingVersion` of your own",
         not_when="do not write the new id into the offsets: its versions are others",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary="the table is another one than the offsets were taken from",
+            error="DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
+        ),
     )
 
 
@@ -81,6 +91,13 @@ def removed_delta_versions(snapshot: CheckpointSnapshot, view: DeltaSourceView) 
         repair="restore those commits from a copy; otherwise read the gap from a snapshot of the table, and begin anew"
         " with `startingVersion`",
         not_when="do not raise `reservoirVersion` by hand: the gap is then lost and nothing tells",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary=f"the start reads version {source.version}, the table's commits begin at {place.table.earliest_commit}",
+            error="DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE"
+            if source.reads_snapshot
+            else "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
+        ),
     )
 
 
@@ -101,6 +118,11 @@ def beyond_delta_table(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> I
         " until then is never read",
         repair=f"put the offset back that the progress event of batch {snapshot.facts.last_offset} shows; where the table was"
         " restored from an older copy, begin a new checkpoint",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary=f"the offsets reach version {source.version}, the table has come to {place.table.version} only",
+            error="DELTA_STREAMING_TRAILING_COMMIT_MISSING",
+        ),
     )
 
 
@@ -157,7 +179,53 @@ def vacuumed_delta_files(snapshot: CheckpointSnapshot, view: DeltaSourceView) ->
         repair="restore the files from a copy; otherwise read those versions from a snapshot of the table, and begin anew with"
         " `startingVersion`",
         not_when="do not set `spark.sql.files.ignoreMissingFiles`: the rows are then lost and nothing tells",
+        start=_at_lost_files(snapshot, view, gone[0]),
     )
+
+
+def _at_lost_files(snapshot: CheckpointSnapshot, view: DeltaSourceView, first: RemovedFile) -> StartEffect | None:
+    """A batch in flight may still run where only later ones have lost their files."""
+    if not isinstance(view.place, DeltaSink):
+        return None
+    source = delta_source(snapshot.facts, view.place.table)
+    if source.in_flight is not None and not is_in_flight(source, first):
+        return None
+    return StartEffect(
+        kind=AtStart.FAILS,
+        summary=f"version {first.version} of the table, which is read next, has lost data files: it fails there",
+        error="FAILED_READ_FILE",
+    )
+
+
+def stopping_delta_commit(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> Iterator[Finding]:
+    """A commit that the query has yet to read does what its source refuses: rows taken out, other columns, a new protocol.
+
+    DeltaSource.validateCommitAndDecideSkipping and checkReadIncompatibleSchemaChanges, Delta 4.4.
+    """
+    if not isinstance(view.place, DeltaSink) or view.pending is None:
+        return
+    source = delta_source(snapshot.facts, view.place.table)
+    lowest = source.first_needed + (1 if source.reads_snapshot else 0)
+    for commit in view.pending.notable:
+        if commit.version < lowest or (stop := stop_of(commit, view.pending, view.options)) is None:
+            continue
+        yield Finding(
+            rule="stopping-delta-commit",
+            severity=Severity.UNKNOWN if stop.is_doubt else Severity.CRITICAL,
+            file=f"{OFFSETS}/{snapshot.facts.last_offset}",
+            evidence=f"version {commit.version} of the table {stop.what}",
+            meaning=f"the source {'may stop' if stop.is_doubt else 'stops'} there, the same way each time",
+            repair=stop.repair,
+            not_when="where rows that were changed or deleted must reach the sink as well: the options leave them out, or hand"
+            " whole files on again",
+            start=StartEffect(
+                kind=AtStart.UNDECIDED if stop.is_doubt else AtStart.FAILS,
+                summary=f"version {commit.version} of the table, which is still to be read, {stop.what}: the source"
+                f" {'may fail' if stop.is_doubt else 'fails'} there",
+                error=stop.error,
+            ),
+        )
+        return
 
 
 def expiring_delta_files(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> Iterator[Finding]:

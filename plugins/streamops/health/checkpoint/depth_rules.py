@@ -127,19 +127,23 @@ def unloadable_state(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
     )
 
 
-def broken_snapshot(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
-    """A RocksDB snapshot refers to files that are missing or of another size (SPARK-51717, SPARK-46796)."""
-    found = snapshot.snapshots
-    for broken in found.broken[:SHOWN]:
+def broken_state_file(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+    """A file of the state is empty, cut or changed, or refers to files that are missing (SPARK-51717, SPARK-46796)."""
+    kinds = ((snapshot.snapshots, "snapshots"), (snapshot.changes, "files of changes"))
+    opened = " and ".join(f"{found.checked} of {found.total} {kind}" for found, kind in kinds if found.total)
+    for broken in snapshot.broken_state[:SHOWN]:
         yield Finding(
-            rule="broken-snapshot",
-            severity=Severity.CRITICAL,
+            rule="broken-state-file",
+            severity=Severity.WARNING if broken.is_spare else Severity.CRITICAL,
             file=broken.file,
-            evidence=f"{broken.reason} ({found.checked} of {found.total} snapshots were opened)",
-            meaning=f"the tasks of the next batch can't load their state: {FAILS}",
-            repair=f"restore the files {BACKUP}; otherwise go back to a batch whose snapshots are whole, or build the state anew"
+            evidence=f"{broken.reason} ({opened} were opened)",
+            meaning="Spark 4.2 and later go round it, by the changes below it; with older ones each start fails"
+            if broken.is_spare
+            else f"the tasks of the next batch can't load their state: {FAILS}",
+            repair=f"restore the files {BACKUP}; otherwise go back to a batch whose state is whole, or build the state anew"
             " from the source",
-            not_when="do not delete the partition's folder: its earlier versions are then asked for",
+            not_when="do not delete the partition's folder: its earlier versions are then asked for. Where the sink knows"
+            " batches by id there is no way back: a batch that it drops writes no state",
         )
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.source_offsets import OffsetForm
 
 RETAINED_BATCHES = 100
 """Spark's own `spark.sql.streaming.minBatchesToRetain`, 3.5 to 4.3."""
@@ -24,6 +25,8 @@ class Expectations:
     """Whether the query runs with async progress tracking, which leaves holes in both logs; None for unsaid."""
     is_continuous: bool | None = None
     """Whether the query runs by the trigger continuous, which leaves headers blank; None for unsaid."""
+    source_form: OffsetForm | None = None
+    """Of the offsets of the declared source; None where nobody has said, or its form is not known."""
     retained_batches: int = RETAINED_BATCHES
     """How many batches the query keeps in its logs and its state."""
     confs: tuple[tuple[str, str], ...] = ()

@@ -14,21 +14,6 @@ FAILS = "each start fails, the same way each time"
 BACKUP = "from a copy of the checkpoint, if there is one"
 
 
-def no_checkpoint(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
-    """Nothing of a checkpoint is there."""
-    if facts.has_metadata or not facts.is_new:
-        return
-    yield Finding(
-        rule="no-checkpoint",
-        severity=Severity.UNKNOWN,
-        file="",
-        evidence=f"{METADATA}, {OFFSETS} and {COMMITS} are missing or empty",
-        meaning="a query that starts here begins anew; or this is not the place that was meant",
-        repair="see whether the address is right: the folder is the `checkpointLocation` itself; a path without a scheme is a"
-        " local one here, and one of the default file system for Spark",
-    )
-
-
 def unreadable_metadata(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """The query id can't be read. [P11b-d]"""
     for broken in facts.broken:

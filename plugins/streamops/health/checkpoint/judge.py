@@ -13,9 +13,12 @@ from streamops.health.checkpoint import (
     file_rules,
     growth_rules,
     input_rules,
+    offset_rules,
     pinned_rules,
+    place_rules,
     shape_rules,
     sink_rules,
+    source_log_rules,
     state_rules,
     time_rules,
 )
@@ -27,8 +30,20 @@ from streamops.sink import SinkView
 
 Rule = Callable[[CheckpointFacts, Expectations], Iterator[Finding]]
 
+OFFSET_RULES: tuple[Rule, ...] = (
+    offset_rules.source_count_differs,
+    offset_rules.unlike_offsets,
+    offset_rules.impossible_kafka_offsets,
+    offset_rules.file_offset_back,
+    offset_rules.source_offset_lost,
+    offset_rules.offsets_moved_back,
+    offset_rules.watermark_moved_back,
+    offset_rules.planned_backwards,
+    offset_rules.unjudged_source,
+)
+"""About the sources of the two entries that a start reads."""
+
 LOG_RULES: tuple[Rule, ...] = (
-    file_rules.no_checkpoint,
     address_rules.temporary_address,
     address_rules.run_dependent_address,
     file_rules.unreadable_metadata,
@@ -45,10 +60,9 @@ LOG_RULES: tuple[Rule, ...] = (
     shape_rules.missing_offsets,
     shape_rules.orphan_checksums,
     shape_rules.unfinished_control_batch,
-    shape_rules.source_offset_lost,
+    *OFFSET_RULES,
     shape_rules.commits_missing_below_newest,
     shape_rules.missing_commits,
-    shape_rules.offsets_moved_back,
     shape_rules.odd_batch_names,
     shape_rules.pending_batch,
     shape_rules.holes_in_history,
@@ -59,14 +73,22 @@ LOG_RULES: tuple[Rule, ...] = (
 """As a start comes across it: what keeps it from beginning, what it would do in silence, and last what only looks odd."""
 
 
+START_RULES: tuple[Callable[[CheckpointSnapshot], Iterator[Finding]], ...] = (
+    place_rules.no_checkpoint,
+    source_log_rules.misplaced_source_entries,
+    pinned_rules.missing_state_format,
+)
+"""About what a start reads beside the two logs; each finding names what it makes of it."""
+
 DEPTH_RULES: tuple[Callable[[CheckpointSnapshot], Iterator[Finding]], ...] = (
+    *START_RULES,
     address_rules.twin_address,
     depth_rules.emptied_logs,
     depth_rules.missing_source_log,
     depth_rules.unreadable_source_log,
     depth_rules.unreachable_source_log,
     depth_rules.unloadable_state,
-    depth_rules.broken_snapshot,
+    depth_rules.broken_state_file,
     depth_rules.lost_input,
     pinned_rules.compact_interval,
 )
@@ -80,6 +102,7 @@ EDIT_RULES: tuple[Callable[[CheckpointSnapshot, Expectations, Watch], Iterator[F
 TIME_RULES: tuple[Callable[[CheckpointSnapshot, Expectations, Watch], Iterator[Finding]], ...] = (
     time_rules.stuck_batch,
     time_rules.slow_batches,
+    time_rules.written_just_now,
     growth_rules.unpurged_logs,
     growth_rules.large_compact_files,
     growth_rules.growing_state,
@@ -104,6 +127,7 @@ INPUT_RULES: tuple[Callable[[InputFacts, Expectations, Watch], Iterator[Finding]
 
 SINK_RULES: tuple[Callable[[CheckpointSnapshot, SinkView], Iterator[Finding]], ...] = (
     sink_rules.sink_ahead,
+    sink_rules.dropped_batch_without_state,
     sink_rules.incomplete_sink_log,
     sink_rules.sink_behind,
     sink_rules.unread_sink,
@@ -121,11 +145,20 @@ DELTA_SOURCE_RULES: tuple[Callable[[CheckpointSnapshot, DeltaSourceView], Iterat
     delta_source_rules.removed_delta_versions,
     delta_source_rules.beyond_delta_table,
     delta_source_rules.vacuumed_delta_files,
+    delta_source_rules.stopping_delta_commit,
     delta_source_rules.unread_delta_versions,
     delta_source_rules.expiring_delta_versions,
     delta_source_rules.expiring_delta_files,
 )
 """Asked where the Delta table that the query reads was named; no two of the first four can hold."""
+
+
+def findings_at_start(
+    facts: CheckpointFacts, expected: Expectations, snapshot: CheckpointSnapshot | None = None
+) -> tuple[Finding, ...]:
+    """Those that decide how the next start goes, and that nothing but their rules knows."""
+    of_depth = (finding for rule in START_RULES for finding in rule(snapshot)) if snapshot else ()
+    return (*(finding for rule in OFFSET_RULES for finding in rule(facts, expected)), *of_depth)
 
 
 def judge_logs(facts: CheckpointFacts, expected: Expectations) -> tuple[Finding, ...]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.layout import COMMITS, OFFSETS
 from streamops.checkpoint.listing import LogListing
-from streamops.checkpoint.source_offsets import KafkaOffset
 from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.verdict import Finding, Severity
 
@@ -22,9 +21,10 @@ def commits_ahead(facts: CheckpointFacts, expected: Expectations) -> Iterator[Fi
         evidence=f"commits reach batch {facts.last_commit}, offsets only {facts.last_offset}",
         meaning=f"each start writes batch {facts.last_offset} again and then fails with CONCURRENT_STREAM_LOG_UPDATE, which"
         " blames a second writer",
-        repair=f"restore the missing offset entries; otherwise delete {_named(COMMITS, extra)} with their `.crc`: those"
-        " batches are planned anew",
-        not_when="when a second writer is about: stop it first. Where the sink knows batches by id, it drops the new ones",
+        repair=f"restore the missing offset entries; only where the sink knows no batches by id, as Kafka's, delete"
+        f" {_named(COMMITS, extra)} with their `.crc` instead: those batches are planned anew",
+        not_when="do not delete them where the sink is a Delta table or files: it drops the new batches, their rows are lost, and"
+        " no error tells. When a second writer is about, stop it first",
     )
 
 
@@ -91,45 +91,6 @@ def pending_batch(facts: CheckpointFacts, expected: Expectations) -> Iterator[Fi
         meaning=f"it runs, or runs again with exactly its range at the next start{_doubt(expected)}",
         repair=f"compare the sink with the range of batch {batch} before you start" if is_at_risk else "",
     )
-
-
-def source_offset_lost(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
-    """A source that had an offset has none any more. [P8i]"""
-    before, now = facts.previous, facts.newest
-    if before is None or now is None:
-        return
-    for name, had, has in _pairs(facts):
-        if had and not has:
-            yield Finding(
-                rule="source-offset-lost",
-                severity=Severity.CRITICAL,
-                file=f"{OFFSETS}/{now.batch}",
-                evidence=f"source {name} has no offset, and {OFFSETS}/{before.batch} has one",
-                meaning="the source begins anew, and its input is read again without an error",
-                repair=f"put the offset of {OFFSETS}/{before.batch} or a later one in its place",
-                not_when="when the source was replaced by another on purpose",
-            )
-
-
-def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
-    """A Kafka partition stands lower than one batch before, or is gone (azure-event-hubs-spark#651)."""
-    before, now = facts.previous, facts.newest
-    if before is None or now is None or now.source_ids != before.source_ids:
-        return
-    for number, (had, has) in enumerate(zip(before.offsets, now.offsets, strict=False)):
-        if not isinstance(had, KafkaOffset) or not isinstance(has, KafkaOffset):
-            continue
-        back = _lower_partitions(had, has)
-        if back:
-            yield Finding(
-                rule="offsets-moved-back",
-                severity=Severity.WARNING,
-                file=f"{OFFSETS}/{now.batch}",
-                evidence=f"source {number}: {', '.join(back[:SHOWN])}{' …' if len(back) > SHOWN else ''}",
-                meaning="records were read twice, or the topic was made anew under the same name",
-                repair="see whether the topic was recreated, whether `failOnDataLoss` is false, and whether the query shares"
-                " its `kafka.group.id`",
-            )
 
 
 def odd_batch_names(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
@@ -220,26 +181,6 @@ def _doubt(expected: Expectations) -> str:
     return (
         "" if expected.is_sink_idempotent else "; the sink is said not to recognise that, and has its rows twice then"
     )
-
-
-def _pairs(facts: CheckpointFacts) -> Iterator[tuple[str, str | None, str | None]]:
-    before, now = facts.previous, facts.newest
-    if before is None or now is None:
-        return
-    had = dict(zip(before.source_names, before.sources, strict=True))
-    for name, text in zip(now.source_names, now.sources, strict=True):
-        yield name, had.get(name), text
-
-
-def _lower_partitions(had: KafkaOffset, has: KafkaOffset) -> list[str]:
-    now = {(place.topic, place.partition): place.next_offset for place in has.positions}
-    found = []
-    for place in had.positions:
-        later = now.get((place.topic, place.partition))
-        if later is None or later < place.next_offset:
-            became = "gone" if later is None else later
-            found.append(f"{place.topic!r} partition {place.partition}: {place.next_offset} → {became}")
-    return found
 
 
 def _below(listing: LogListing, limit: int) -> tuple[range, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import METADATA, OFFSETS, quoted
 from streamops.checkpoint.sink_log import SINK_LOG
-from streamops.health.verdict import Finding, Severity
+from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 from streamops.sink import DeltaSink, FileSink, MissingSink, Sink, SinkView, UnreadSink, newest_batch
 
 SHOWN = 5
@@ -30,6 +30,35 @@ def sink_ahead(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Finding
         " tells",
         repair="restore the checkpoint that wrote them from a copy; otherwise " + _fresh_start(view.before),
         not_when="do not go on until the batch ids have passed: what comes until then is lost",
+    )
+
+
+def dropped_batch_without_state(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Finding]:
+    """The batch that runs again is dropped by the sink, so that its tasks never run, and the state after it is not there.
+
+    The batch itself is then committed; the next one needs the state that it should have written (tried on 4.2.0).
+    """
+    facts, has = snapshot.facts, newest_batch(view.latest)
+    lacks = snapshot.state.unloadable_next if snapshot.state else ()
+    if not facts.has_pending_batch or has is None or has < facts.last_offset or not lacks:
+        return
+    batch, first = facts.last_offset, lacks[0]
+    where = f"state/{first.operator}/{first.partition}"
+    yield Finding(
+        rule="dropped-batch-without-state",
+        severity=Severity.CRITICAL,
+        file=where,
+        evidence=f"{_named(view.latest)} has batch {batch}, {where} lacks {', '.join(first.missing.names[:SHOWN])}",
+        meaning=f"the sink drops batch {batch}, whose tasks then write no state: batch {batch + 1} can't load what it needs, and"
+        " each start fails from there on",
+        repair="restore the files of state from a copy; otherwise build the state anew from the source, in a new checkpoint",
+        not_when="do not go back by one batch more: the sink drops that one as well",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary=f"the sink has batch {batch} and drops it, so that the state for batch {batch + 1} is never written: {where}"
+            f" lacks {first.missing.names[0]}",
+            error="CANNOT_LOAD_STATE_STORE",
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from streamops.checkpoint.batch_times import SAME_MOMENT
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS
 from streamops.health.checkpoint.expectations import Expectations
@@ -39,6 +40,39 @@ def stuck_batch(snapshot: CheckpointSnapshot, expected: Expectations, watch: Wat
         repair="look at the driver's log and its running tasks; a restart runs the batch again with exactly its range",
         not_when="while its tasks get on: a restart begins the batch anew",
     )
+
+
+def written_just_now(snapshot: CheckpointSnapshot, expected: Expectations, watch: Watch) -> Iterator[Finding]:
+    """The checkpoint was written moments ago, and no driver of ours is known to be at it: somebody runs the query."""
+    age = written_ago(snapshot, watch)
+    if age is None:
+        return
+    yield Finding(
+        rule="written-just-now",
+        severity=Severity.NOTE,
+        file=OFFSETS,
+        evidence=f"its newest entry is {in_words(age)} old",
+        meaning="a query seems to run here: what is said of a start counts for when it has stopped, and never beside it",
+    )
+
+
+def written_ago(snapshot: CheckpointSnapshot, watch: Watch) -> timedelta | None:
+    """How long ago somebody who is not known here wrote the checkpoint; None for long ago, or for a driver of ours.
+
+    A copy has young files and old headers: the time of a file counts only where files tell how long batches take, which those
+    of a copy don't.
+    """
+    newest, times = snapshot.facts.newest, watch.times
+    is_copy = not times.durations or times.durations[-1] < SAME_MOMENT
+    moments = [newest.planned_at if newest else None, None if is_copy else times.committed_at]
+    known = [moment for moment in moments if moment]
+    if watch.has_driver is not None or not known:
+        return None
+    age = watch.now - max(known)
+    return age if timedelta(0) <= age < JUST_NOW else None
+
+
+JUST_NOW = timedelta(minutes=1)
 
 
 def slow_batches(snapshot: CheckpointSnapshot, expected: Expectations, watch: Watch) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from streamops.checkpoint.batch_times import read_batch_times
 from streamops.checkpoint.input_files import read_input
 from streamops.checkpoint.inspect import CheckpointSnapshot, inspect_checkpoint
+from streamops.checkpoint.source_offsets import OffsetForm
 from streamops.control.layout import control_folder
 from streamops.control.records import Position
 from streamops.control.registry import RegistryEntry, read_entry
@@ -15,22 +16,24 @@ from streamops.control.state_root import require_state_root
 from streamops.health.checkpoint import Expectations, judge_checkpoint
 from streamops.health.checkpoint.expectations import MAX_FILE_AGE, RETAINED_BATCHES
 from streamops.health.checkpoint.judge import judge_delta_source, judge_input, judge_sink
+from streamops.health.checkpoint.place_rules import what_is_there
 from streamops.health.checkpoint.sample import HealthSample
+from streamops.health.checkpoint.time_rules import written_ago
 from streamops.health.checkpoint.watch import Watch
+from streamops.health.pace import in_words
 from streamops.health.verdict import Finding, Severity, Verdict, worst_first, worst_of
 from streamops.progress import ProgressHistory
 from streamops.restart import RestartPlan, Safety, SinkGuarantee
-from streamops.restart.delta_effect import with_delta_source
 from streamops.restart.engines import PINNED, Engine
 from streamops.restart.input_effect import with_input
-from streamops.restart.plan import plan_in_depth
+from streamops.restart.plan import plan_in_depth, with_findings
 from streamops.restart.registered import with_registry
 from streamops.restart.sink_effect import with_sink
-from streamops.sink import DeltaSink, Sink, SinkView, recognises_batches
+from streamops.sink import Sink, SinkView, recognises_batches
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage import ReadableStorage
 from streamops.supervisor.checks.sink_look import SinkPlace, declared_sink, look_at_both
-from streamops.supervisor.checks.source_table import SourceTable
+from streamops.supervisor.checks.source_table import SourceTable, declared_source_table
 from streamops.supervisor.lags.last_progress import last_progress
 
 MIN_BATCHES_TO_RETAIN = "spark.sql.streaming.minBatchesToRetain"
@@ -90,6 +93,7 @@ def check(
     is_sink_idempotent: bool | None = None,
     tracks_progress_async: bool | None = None,
     is_continuous: bool | None = None,
+    source_form: OffsetForm | None = None,
     known: Position | None = None,
     confs: tuple[tuple[str, str], ...] = (),
     state_confs: frozenset[str] = frozenset(),
@@ -100,13 +104,14 @@ def check(
     source_table: SourceTable | None = None,
     progress: Callable[[], ProgressHistory] | None = None,
     registered: RegistryEntry | None = None,
+    is_declared: bool = False,
 ) -> Checkup:
     """Judge a checkpoint for a start with a version of Spark. Raises StorageError where it can't be asked.
 
     `confs`: of the next run, `state_confs` those of them that say how state is kept. `watch`: what is known over time; the
     times of its batches are read here. `source_input`: judged with a `watch` only, for its files have an age. `sink`: proven
     to know batches it is idempotent, unless somebody has said. `progress`: of the query's drivers, asked for with a `watch` and
-    where there is state only.
+    where there is state only. `is_declared`: whether a stream is meant to begin where nothing is yet.
     """
     snapshot, view = look_at_both(storage, address, sink) if sink else (inspect_checkpoint(storage, address), None)
     if is_sink_idempotent is None and view and recognises_batches(view.latest):
@@ -119,6 +124,7 @@ def check(
         is_sink_idempotent=is_sink_idempotent,
         tracks_progress_async=tracks_progress_async,
         is_continuous=is_continuous,
+        source_form=source_form,
         retained_batches=_retained_batches(confs),
         confs=confs,
         state_confs=state_confs,
@@ -132,22 +138,39 @@ def check(
         engine=engine,
         tracks_progress_async=tracks_progress_async,
         is_continuous=is_continuous,
+        source_form=source_form,
     )
+    if not is_declared:
+        restart = _unless_nothing_is_there(restart, snapshot)
     restart = with_registry(restart, snapshot.facts, registered, has_claims=known is not None)
     findings = judge_checkpoint(snapshot, expected, watch)
+    if watch and (age := written_ago(snapshot, watch)) is not None:
+        running = f"{restart.summary}; but it was written {in_words(age)} ago: a query seems to run here, start none beside it"
+        restart = replace(restart, summary=running)
     if source_input and watch:
         found = read_input(storage, address, snapshot, address=source_input.address)
         restart = with_input(restart, found)
         findings = (*findings, *judge_input(found, expected, watch))
     if source_table:
-        source = source_table.view(snapshot.facts, now=watch.now if watch else None)
-        if isinstance(source.place, DeltaSink):
-            restart = with_delta_source(restart, snapshot.facts, source.place.table, source.pending)
-        findings = (*findings, *judge_delta_source(snapshot, source))
+        of_source = judge_delta_source(snapshot, source_table.view(snapshot.facts, now=watch.now if watch else None))
+        restart = with_findings(restart, of_source)
+        findings = (*findings, *of_source)
     if view:
-        restart = with_sink(restart, snapshot.facts, view)
-        findings = (*findings, *judge_sink(snapshot, view))
+        of_sink = judge_sink(snapshot, view)
+        restart = with_findings(with_sink(restart, snapshot.facts, view), of_sink)
+        findings = (*findings, *of_sink)
     return replace(_concluded(snapshot, restart, findings, engine=engine, view=view), watch=watch)
+
+
+def _unless_nothing_is_there(plan: RestartPlan, snapshot: CheckpointSnapshot) -> RestartPlan:
+    """Where nobody has said that a query is to begin there, a folder without a checkpoint is the wrong one as likely."""
+    if snapshot.place is None or snapshot.facts.has_metadata or plan.safety not in (Safety.SAFE, Safety.BLOCKED):
+        return plan
+    return replace(
+        plan,
+        safety=Safety.UNKNOWN,
+        summary=f"no checkpoint is here, {what_is_there(snapshot.place)}: a query would begin anew",
+    )
 
 
 def _with_state(watch: Watch, snapshot: CheckpointSnapshot, progress: Callable[[], ProgressHistory]) -> Watch:
@@ -200,15 +223,18 @@ def check_stream(
         storage,
         spec.checkpoint,
         registered=entry,
+        is_declared=True,
         engine=PINNED,
         is_sink_idempotent=spec.sink.guarantee is not SinkGuarantee.EXACTLY_ONCE_OR_NOTHING,
         tracks_progress_async=spec.tracks_progress_async,
         is_continuous=spec.trigger.kind is TriggerKind.CONTINUOUS,
+        source_form=spec.source.offset_form,
         known=state.position,
         confs=spec.conf,
         state_confs=frozenset(name for name, _ in spec.state.conf),
         master=spec.launch.master,
         sink=declared_sink(spec, storage_for),
+        source_table=declared_source_table(spec, storage_for),
         progress=lambda: last_progress(storage, control_folder(spec.checkpoint)),
         watch=Watch(
             now=now,

@@ -21,7 +21,7 @@ def _head(checkup: Checkup) -> Iterator[str]:
     facts, restart = checkup.snapshot.facts, checkup.restart
     yield f"{checkup.verdict}  {facts.address}"
     yield f"A start with Spark {checkup.engine.version} is {restart.safety}: {restart.summary}."
-    if restart.expected_error:
+    if restart.expected_error and restart.expected_error not in restart.summary:
         yield f"Spark will say: {restart.expected_error}"
     for source in restart.ranges:
         yield f"Its range: {source.start or 'the beginning'} to {source.end or 'open'}"

@@ -59,8 +59,15 @@ def with_kafka(checkup: Checkup, broker: Broker, *, clock: Clock, is_available_n
     (coverage,) = look_twice(
         lambda before: [cover(sources, broker.scan(topics), before=before[0])], checkpoints=1, clock=clock
     )
+    return with_kafka_coverage(checkup, coverage, is_available_now=is_available_now)
+
+
+def with_kafka_coverage(
+    checkup: Checkup, coverage: Coverage, *, is_available_now: bool | None, fails_on_data_loss: bool = True
+) -> Checkup:
+    """As `with_kafka`, with the answer of a broker that was asked already."""
     restart = with_retry(checkup.restart, coverage, is_available_now=is_available_now is True, engine=checkup.engine)
-    restart = with_coverage(restart, coverage, fails_on_data_loss=True)
+    restart = with_coverage(restart, coverage, fails_on_data_loss=fails_on_data_loss)
     changed = (
         () if is_available_now is False else _changed(coverage, checkup.engine, is_certain=is_available_now is True)
     )

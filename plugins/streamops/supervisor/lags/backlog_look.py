@@ -21,6 +21,10 @@ def read_backlogs(
 ) -> tuple[Backlog, ...]:
     """Of each checkpoint, in order; none for a stream that reads Kafka. What can't be asked is an answer as well."""
     source = spec.source
+    foreign = next((one.facts for one in checkpoints[:1] if _is_foreign(one, spec)), None)
+    if foreign:
+        reason = f"offsets/{foreign.last_offset} was not written by such a source: whether anything waits is not known"
+        return (Backlog(has_any=None, reason=reason),)
     try:
         if isinstance(source, DeltaTableSource):
             table = read_delta_table(storage_for(source.table), source.table)
@@ -52,6 +56,11 @@ def lag_without_topics(spec: StreamSpec, storage_for: Callable[[str], ReadableSt
     )
     reason = printable(f"{told.reason} (it reads {spec.source}, no topic)")
     return StreamLag(stream=spec.name, at=now, verdict=verdict, reason=reason, rule=rule)
+
+
+def _is_foreign(snapshot: CheckpointSnapshot, spec: StreamSpec) -> bool:
+    newest = snapshot.facts.newest
+    return newest is not None and newest.is_foreign_to(spec.source.offset_form)
 
 
 def _of_files(source: FilesSource, snapshot: CheckpointSnapshot, storage: ReadableStorage) -> Backlog:

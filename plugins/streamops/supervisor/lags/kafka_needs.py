@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
+from streamops.checkpoint.layout import quoted
 from streamops.checkpoint.source_log import SourceLogs, read_source_logs
+from streamops.checkpoint.source_offsets import OffsetForm
 from streamops.coverage import SourceNeeds, needs_of
 from streamops.errors import CheckpointError
 from streamops.storage import ReadableStorage
@@ -27,9 +29,15 @@ class CheckpointNeeds:
 def read_needs(storage: ReadableStorage, checkpoint: str) -> tuple[CheckpointNeeds, ...]:
     """The needs of the checkpoint's query and of its companions.
 
-    Raises StorageError where they can't be asked, CheckpointError where the newest entry of one can't be read.
+    Raises StorageError where they can't be asked, CheckpointError where the newest entry of one can't be read, or is none
+    of Kafka.
     """
     own, companions = read_checkpoints(storage, checkpoint)
+    if own.newest and own.newest.is_foreign_to(OffsetForm.KAFKA):
+        raise CheckpointError(
+            f"{own.address}: offsets/{own.last_offset} holds {quoted(next(filter(None, own.newest.sources), ''))}, which is no"
+            " offset of Kafka: another source wrote it, or somebody edited it"
+        )
     return tuple(_needs(storage, facts) for facts in (own, *companions))
 
 

@@ -1,0 +1,349 @@
+"""Rules about the sources in the two offset entries that a start reads: how many, of what form, and whether they go on.
+
+What Spark makes of each was tried on 4.2.0 (OffsetSeq, FileStreamSource, KafkaMicroBatchStream), see `make conformance`.
+"""
+
+from collections.abc import Iterator
+
+from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.layout import OFFSETS, quoted
+from streamops.checkpoint.offsets import OffsetEntry
+from streamops.checkpoint.source_offsets import (
+    FileOffset,
+    KafkaOffset,
+    OffsetForm,
+    SourceOffset,
+    UnknownOffset,
+    form_of,
+    says_nothing,
+)
+from streamops.health.checkpoint.expectations import Expectations
+from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
+
+SHOWN = 5
+_READ_BY_THE_QUERY = "each start fails, the same way each time"
+_RESTORE = (
+    "restore it from a copy, or write it anew from the entry below and the end offsets that the progress event shows"
+)
+_BARE_NUMBER = frozenset({OffsetForm.RATE, OffsetForm.FILES})
+"""A file source reads the bare number that Spark 2.1 wrote."""
+_ALWAYS_READ = frozenset({OffsetForm.FILES, OffsetForm.DELTA})
+"""Forms of sources that read the entry below the newest at each start; the others do while a batch is pending only."""
+
+
+def source_count_differs(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The two entries that a start reads have different numbers of sources (SPARK-54423): it fits one query or none."""
+    pair = _positional(facts)
+    if pair is None or len(pair[0].sources) == len(pair[1].sources):
+        return
+    before, now = pair
+    had, has = len(before.sources), len(now.sources)
+    yield Finding(
+        rule="source-count-differs",
+        severity=Severity.CRITICAL,
+        file=f"{OFFSETS}/{now.batch}",
+        evidence=f"{_sources(has)} here, {_sources(had)} in {OFFSETS}/{before.batch}",
+        meaning=f"Spark tells sources apart by their place, and reads both entries: {_READ_BY_THE_QUERY}, whatever the query has",
+        repair=f"restore {OFFSETS}/{now.batch} from a copy; it has one line for each source of the query, in its order",
+        not_when="to add a source: in a checkpoint of version v1 none can be added, nor taken away",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary=f"{OFFSETS}/{now.batch} has {_sources(has)}, {OFFSETS}/{before.batch} {_sources(had)}, and each start reads"
+            " both",
+            error="sources in the checkpoint offsets and now",
+        ),
+    )
+
+
+def source_offset_lost(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A source that had an offset has none any more. [P8i]"""
+    for name, had, has in _pairs(facts):
+        if had is None or has is not None or facts.newest is None or facts.previous is None:
+            continue
+        now, before = facts.newest.batch, facts.previous.batch
+        yield Finding(
+            rule="source-offset-lost",
+            severity=Severity.CRITICAL,
+            file=f"{OFFSETS}/{now}",
+            evidence=f"source {name} has no offset, and {OFFSETS}/{before} has one",
+            meaning="the source begins anew, and its input is read again without an error",
+            repair=f"put the offset of {OFFSETS}/{before} or a later one in its place",
+            not_when="when the source was replaced by another on purpose",
+            start=StartEffect(
+                kind=AtStart.REPEATS,
+                summary=f"source {name} has no offset in {OFFSETS}/{now} though {OFFSETS}/{before} has one: its input is read"
+                " again",
+            ),
+        )
+
+
+def unlike_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A source's offset has another form than the entry below, or than the declared source: no query reads both."""
+    if facts.newest is None:
+        return
+    batch = facts.newest.batch
+    for name, had, has in _offset_pairs(facts):
+        if has is None or not _is_unlike(had, has, facts):
+            continue
+        yield _unlike(
+            f"{OFFSETS}/{batch}",
+            f"source {name}: {_text(facts.newest, name)} does not read like {_whose(had)} in {OFFSETS}/{batch - 1}",
+            # Of two that are known nothing tells which of them the query reads.
+            error=_REFUSALS.get(form_of(had), "") if form_of(has) is None else "",
+        )
+    declared = expected.source_form
+    if not facts.newest.is_foreign_to(declared):
+        return
+    forms = {form_of(offset) for offset in facts.newest.offsets if offset is not None}
+    names = ", ".join(sorted(str(form) if form else "an unknown source" for form in forms))
+    yield _unlike(
+        f"{OFFSETS}/{batch}",
+        f"the declared source is {declared}, the offsets here are those of {names}",
+        error=_REFUSALS.get(declared, ""),
+        repair="declare the source that the checkpoint was written with; another one needs a checkpoint of its own",
+    )
+
+
+_REFUSALS: dict[OffsetForm | None, str] = {
+    OffsetForm.KAFKA: "Expected e.g.",
+    OffsetForm.FILES: "No usable value for logOffset",
+}
+"""What a source says of a text that is not its own (4.2.0)."""
+
+
+def _unlike(file: str, evidence: str, *, error: str, repair: str = _RESTORE) -> Finding:
+    return Finding(
+        rule="unlike-offsets",
+        severity=Severity.CRITICAL,
+        file=file,
+        evidence=evidence,
+        meaning=f"the source can't read it: {_READ_BY_THE_QUERY}",
+        repair=repair,
+        not_when="do not delete a committed entry: its input would be read again",
+        start=StartEffect(kind=AtStart.FAILS, summary=f"{file}: {evidence}, and a start fails on it", error=error),
+    )
+
+
+def file_offset_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A file source's log id is lower than one batch before: its range ends before it begins."""
+    for name, had, has in _offset_pairs(facts):
+        if not isinstance(had, FileOffset) or not isinstance(has, FileOffset) or facts.newest is None:
+            continue
+        if has.log_offset >= had.log_offset:
+            continue
+        file = f"{OFFSETS}/{facts.newest.batch}"
+        evidence = f"source {name}: logOffset {had.log_offset} → {has.log_offset}"
+        yield Finding(
+            rule="file-offset-back",
+            severity=Severity.CRITICAL,
+            file=file,
+            evidence=evidence,
+            meaning=f"the source is asked for a range that ends before it begins: {_READ_BY_THE_QUERY}",
+            repair=_RESTORE,
+            start=StartEffect(
+                kind=AtStart.FAILS, summary=f"{file} ends before the entry below: {evidence}", error="assertion failed"
+            ),
+        )
+
+
+def impossible_kafka_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A negative partition or offset: no position, though some stand for one in `startingOffsets`.
+
+    Kafka's source looks -1 up as if it were an offset, and fails; with -2 it reads from the earliest record on; a partition
+    that no topic can have is one that was deleted (KafkaMicroBatchStream, 4.2.0).
+    """
+    if facts.newest is None:
+        return
+    file = f"{OFFSETS}/{facts.newest.batch}"
+    for name, _, has in _offset_pairs(facts):
+        if not isinstance(has, KafkaOffset):
+            continue
+        odd = [place for place in has.positions if place.partition < 0 or place.next_offset < 0]
+        if not odd:
+            continue
+        is_reread = all(place.partition >= 0 and place.next_offset == EARLIEST for place in odd)
+        shown = ", ".join(f"{quoted(one.topic)} partition {one.partition}: {one.next_offset}" for one in odd[:SHOWN])
+        evidence = f"source {name}: {shown}{' …' if len(odd) > SHOWN else ''}"
+        yield Finding(
+            rule="impossible-kafka-offsets",
+            severity=Severity.CRITICAL,
+            file=file,
+            evidence=evidence,
+            meaning="all that the topic still holds is read again, without an error"
+            if is_reread
+            else f"-1 and -2 mean latest and earliest in `startingOffsets` alone: {_READ_BY_THE_QUERY}",
+            repair=_RESTORE,
+            not_when="`failOnDataLoss=false` is no way out: the numbers are no positions",
+            start=StartEffect(
+                kind=AtStart.REPEATS if is_reread else AtStart.FAILS,
+                summary=f"{file} has offsets that no partition has: {evidence}",
+            ),
+        )
+
+
+EARLIEST = -2
+
+
+def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A Kafka partition stands lower than one batch before, or is gone (azure-event-hubs-spark#651).
+
+    The next batch begins there: a partition that is not in the entry is new to the source, and is read from its beginning.
+    """
+    if facts.newest is None or facts.previous is None:
+        return
+    file, before = f"{OFFSETS}/{facts.newest.batch}", f"{OFFSETS}/{facts.previous.batch}"
+    for name, had, has in _offset_pairs(facts):
+        if not isinstance(had, KafkaOffset) or not isinstance(has, KafkaOffset):
+            continue
+        gone, lower = _moved_back(had, has)
+        if not gone and not lower:
+            continue
+        shown = (gone + lower)[:SHOWN]
+        evidence = f"source {name}: {', '.join(shown)}{' …' if len(gone) + len(lower) > SHOWN else ''}"
+        yield Finding(
+            rule="offsets-moved-back",
+            severity=Severity.CRITICAL,
+            file=file,
+            evidence=evidence,
+            meaning=f"{_NEXT_OF_GONE if gone else _NEXT_OF_LOWER}: records are read again, unless the topic was deleted, or made"
+            " anew under the same name",
+            repair="see whether the topic was deleted or recreated, whether `failOnDataLoss` is false, and whether the query"
+            f" shares its `kafka.group.id`; if not, put the offsets of {before} in their place",
+            not_when="when the topic was deleted or recreated on purpose: then the offsets are well",
+            start=StartEffect(
+                kind=AtStart.REPEATS if gone else AtStart.UNDECIDED,
+                summary=f"{file} against {before}: {evidence}: {_NEXT_OF_GONE if gone else _NEXT_OF_LOWER}",
+            ),
+        )
+
+
+_NEXT_OF_GONE = "the next batch reads a partition that is gone from its beginning"
+_NEXT_OF_LOWER = "the next batch goes on from the lower offset"
+
+
+def watermark_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The watermark that the next start takes is lower than one batch before: Spark's own only rises (WatermarkTracker).
+
+    A batch in flight takes its entry's; after a commit the higher one of entry and commit counts (MicroBatchExecution, 4.2.0).
+    """
+    if facts.newest is None or facts.previous is None:
+        return
+    had, has = facts.previous.header.watermark_ms, facts.newest.header.watermark_ms
+    after = facts.commit.next_watermark_ms if facts.commit and not facts.has_pending_batch else None
+    known = [watermark for watermark in (has, after) if watermark is not None]
+    if had is None or not known or max(known) >= had:
+        return
+    file = f"{OFFSETS}/{facts.newest.batch}"
+    evidence = f"watermark {had} → {max(known)} ms"
+    yield Finding(
+        rule="watermark-moved-back",
+        severity=Severity.CRITICAL,
+        file=file,
+        evidence=evidence,
+        meaning="rows that were too late count again, and windows that were closed and written may be written once more",
+        repair=f"put the watermark of {OFFSETS}/{facts.previous.batch} or a higher one in its place",
+        start=StartEffect(
+            kind=AtStart.UNDECIDED,
+            summary=f"{file} goes back, {evidence}: what was closed by the watermark may come out again",
+        ),
+    )
+
+
+def planned_backwards(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The newest batch was planned before the one below it: a clock was set back, or an entry is of another time."""
+    if facts.newest is None or facts.previous is None:
+        return
+    before, now = facts.previous.planned_at, facts.newest.planned_at
+    if before is None or now is None or now >= before:
+        return
+    yield Finding(
+        rule="planned-backwards",
+        severity=Severity.WARNING,
+        file=f"{OFFSETS}/{facts.newest.batch}",
+        evidence=f"planned at {now:%Y-%m-%d %H:%M:%S} UTC, {OFFSETS}/{facts.previous.batch} at {before:%Y-%m-%d %H:%M:%S} UTC",
+        meaning="the clock of the driver's host went back, or the entry is an older copy; time-outs of state that count in"
+        " processing time are late by that",
+        repair="see to the clocks of the hosts; where nobody changed them, compare the entry with a copy of the checkpoint",
+    )
+
+
+def unjudged_source(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A source whose offsets nobody here knows, as Iceberg's, Kinesis' or one of Python's: what they say is not judged."""
+    if facts.newest is None:
+        return
+    for name, had, has in _offset_pairs(facts):
+        if not isinstance(has, UnknownOffset) or (had is not None and not isinstance(had, UnknownOffset)):
+            continue
+        moved = "" if had is None or had == has else f", {quoted(had.text)} in the entry below"
+        yield Finding(
+            rule="unjudged-source",
+            severity=Severity.NOTE,
+            file=f"{OFFSETS}/{facts.newest.batch}",
+            evidence=f"source {name}: {quoted(has.text)}{moved}",
+            meaning="the form of these offsets is not known: a start is judged as far as Spark's own logs tell, and not by"
+            " whether the source still has what the offsets name",
+        )
+
+
+def _positional(facts: CheckpointFacts) -> tuple[OffsetEntry, OffsetEntry] | None:
+    """Both entries, where sources are told apart by their place."""
+    before, now = facts.previous, facts.newest
+    return None if before is None or now is None or before.source_ids or now.source_ids else (before, now)
+
+
+def _pairs(facts: CheckpointFacts) -> Iterator[tuple[str, str | None, str | None]]:
+    """For each source its text in the entry below, and in the newest one; a source that one of them lacks has None."""
+    before, now = facts.previous, facts.newest
+    if now is None:
+        return
+    had = dict(zip(before.source_names, before.sources, strict=True)) if before else {}
+    has = dict(zip(now.source_names, now.sources, strict=True))
+    for name in dict.fromkeys((*has, *(had if now.source_ids else ()))):
+        yield name, had.get(name), has.get(name)
+
+
+def _offset_pairs(facts: CheckpointFacts) -> Iterator[tuple[str, SourceOffset | None, SourceOffset | None]]:
+    before, now = facts.previous, facts.newest
+    if now is None:
+        return
+    had = dict(zip(before.source_names, before.offsets, strict=True)) if before else {}
+    for name, offset in zip(now.source_names, now.offsets, strict=True):
+        yield name, had.get(name), offset
+
+
+def _is_unlike(had: SourceOffset | None, has: SourceOffset, facts: CheckpointFacts) -> bool:
+    """Whether no source reads both texts, and a start meets that."""
+    before, now = form_of(had), form_of(has)
+    if before is now or had is None or {before, now} <= _BARE_NUMBER or says_nothing(had) or says_nothing(has):
+        return False
+    if before is None:
+        # A text that nobody here knows below one that is known: read by sources that always read it, or to run a batch.
+        return (now in _ALWAYS_READ or facts.has_pending_batch) and now is not OffsetForm.RATE
+    return now is not None or before is not OffsetForm.RATE
+
+
+def _whose(offset: SourceOffset | None) -> str:
+    form = form_of(offset)
+    return f"the offset of {form}" if form else "the text"
+
+
+def _text(entry: OffsetEntry, name: str) -> str:
+    return quoted(dict(zip(entry.source_names, entry.sources, strict=True)).get(name) or "")
+
+
+def _moved_back(had: KafkaOffset, has: KafkaOffset) -> tuple[list[str], list[str]]:
+    """The partitions that are gone, and those that stand lower."""
+    now = {(place.topic, place.partition): place.next_offset for place in has.positions}
+    gone, lower = [], []
+    for place in had.positions:
+        later = now.get((place.topic, place.partition))
+        shown = f"{place.topic!r} partition {place.partition}: {place.next_offset} → "
+        if later is None:
+            gone.append(f"{shown}gone")
+        elif later < place.next_offset:
+            lower.append(f"{shown}{later}")
+    return gone, lower
+
+
+def _sources(count: int) -> str:
+    return f"{count} {'source' if count == 1 else 'sources'}"

@@ -1,0 +1,56 @@
+"""Rules about addresses where no checkpoint is: what lies there instead."""
+
+from collections.abc import Iterator
+
+from streamops.checkpoint.inspect import CheckpointSnapshot
+from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS
+from streamops.checkpoint.place import Place
+from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
+
+SHOWN = 5
+
+
+def no_checkpoint(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+    """Nothing of a checkpoint is there."""
+    place = snapshot.place
+    if place is None or (snapshot.facts.query_id is not None and not place.what and not place.checkpoints):
+        return
+    is_foreign = bool(place.what or place.checkpoints or place.is_unexpanded)
+    found = what_is_there(place)
+    yield Finding(
+        rule="no-checkpoint",
+        severity=Severity.UNKNOWN,
+        file="",
+        evidence=f"{METADATA}, {OFFSETS} and {COMMITS} are missing or empty; {found}",
+        meaning="a query that starts here begins anew; or this is not the place that was meant",
+        repair=_way_out(place),
+        start=StartEffect(
+            kind=AtStart.UNDECIDED,
+            summary=f"no checkpoint is here, {found}: a start would begin anew in the midst of it",
+        )
+        if is_foreign
+        else None,
+    )
+
+
+def what_is_there(place: Place) -> str:
+    """In half a sentence."""
+    if place.is_unexpanded:
+        return "the address holds a variable or a `~` that nobody has replaced"
+    if not place.is_there:
+        alike = f"; {', '.join(map(repr, place.alike))} is beside it" if place.alike else ""
+        return f"there is no such folder{alike}"
+    if place.checkpoints:
+        shown = ", ".join(map(repr, place.checkpoints[:SHOWN]))
+        more = " …" if len(place.checkpoints) > SHOWN else ""
+        return f"the folder holds {len(place.checkpoints)} checkpoints: {shown}{more}"
+    return f"it is {place.what}" if place.what else "the folder holds nothing of one"
+
+
+def _way_out(place: Place) -> str:
+    if place.checkpoints:
+        return "name one of them"
+    return (
+        "see whether the address is right: the folder is the `checkpointLocation` itself; a path without a scheme is a local one"
+        " here, and one of the default file system for Spark"
+    )
