@@ -7,6 +7,7 @@ from enum import StrEnum
 from streamops.control.drivers import DriverPhase, QueryStep
 from streamops.control.state import Desire, LogState
 from streamops.launch import DriverState
+from streamops.restart.cause import cause_of
 from streamops.spec import StreamSpec
 from streamops.supervisor.decision import Action
 from streamops.supervisor.observe import EpochFacts
@@ -137,5 +138,5 @@ def _last_end(state: LogState) -> str:
     newest = state.newest
     if newest is None or newest.end is None:
         return ""
-    line = newest.end.text.strip().partition("\n")[0]
-    return f"epoch {newest.number} ended {newest.end.outcome}{f': {line}' if line else ''}; "
+    cause = cause_of(newest.end.outcome, newest.end.text, newest.end.error_classes)
+    return f"epoch {newest.number} ended {newest.end.outcome}{f': {cause}' if cause else ''}; "

@@ -27,6 +27,7 @@ from streamops.control.records import (
     UnknownBody,
     VerdictChanged,
 )
+from streamops.restart.cause import cause_of
 from streamops.supervisor.log_tail import UnreadableRecord
 
 Entries = Sequence[Record | UnreadableRecord]
@@ -145,7 +146,7 @@ def _driver_ended(body: DriverEnded, around: Around) -> Telling:
         took=around.since(begun) if begun else None,
         epoch=body.epoch,
         failure_class=body.failure_class,
-        error=body.text.strip().partition("\n")[0] or ", ".join(body.error_classes),
+        error=cause_of(body.outcome, body.text, body.error_classes),
         is_act=is_act,
     )
 

@@ -10,6 +10,7 @@ from streamops.control.state import Desire, Epoch, Failure, LogState
 from streamops.health import Liveness
 from streamops.launch import DriverState
 from streamops.restart import Safety, advise_restart
+from streamops.restart.cause import cause_of
 from streamops.restart.policy import BUDGET_WINDOW
 from streamops.spec import StreamSpec
 from streamops.spec.names import dag_id_of
@@ -283,11 +284,11 @@ def _was_never_begun(phase: Phase, around: Surroundings | None) -> bool:
 
 
 def _last_end(newest: Epoch | None) -> str:
-    """The first line of what the ended driver left; its outcome alone where it left nothing."""
+    """The cause that the ended driver left; its outcome alone where it left none."""
     if newest is None or newest.end is None:
         return ""
-    text = newest.end.text.strip().partition("\n")[0] or ", ".join(newest.end.error_classes)
-    return f"{newest.end.outcome}: {text}" if text else str(newest.end.outcome)
+    cause = cause_of(newest.end.outcome, newest.end.text, newest.end.error_classes)
+    return f"{newest.end.outcome}: {cause}" if cause else str(newest.end.outcome)
 
 
 def _moment(text: str) -> datetime | None:
