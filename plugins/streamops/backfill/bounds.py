@@ -132,6 +132,9 @@ def _trouble(facts: BrokerFacts, partition: Partition, found: PartitionFacts | N
     """Why a partition's ends are not known; empty where they are."""
     name, number = partition
     topic = facts.topic(name)
+    asked_for = sorted(one.topic for one in facts.topics)
+    if name not in asked_for:
+        return f"the stream does not read topic {name}: it reads {', '.join(asked_for) or 'none'}"
     if topic.exists is None:
         return f"what topic {name} holds is not known: {topic.trouble}"
     if not topic.exists:

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from streamops.cli.check_answer import Answer
-from streamops.cli.check_kafka import AvailableNow, Bootstrap, asked_kafka
+from streamops.cli.check_kafka import AvailableNow, Bootstrap, asked_kafka, asked_kafka_of
 from streamops.cli.check_sink import (
     Applications,
     DeltaPath,
@@ -23,18 +23,20 @@ from streamops.cli.check_sink import (
 from streamops.cli.check_text import show_checkup
 from streamops.cli.options import AsJson, duration, session_of
 from streamops.clock import SystemClock
-from streamops.errors import SettingsError
+from streamops.errors import SettingsError, StorageError
 from streamops.health.checkpoint.expectations import MAX_FILE_AGE
 from streamops.health.checkpoint.judge import explanations
 from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Verdict
+from streamops.restart import Safety
 from streamops.restart.engines import PINNED, engine_of
 from streamops.spec import StreamSpec
 from streamops.spec.stream import is_stream_name
-from streamops.storage.address import canonical_address
+from streamops.storage.address import canonical_address, is_root
 from streamops.storage.kinds import storage_for
 from streamops.supervisor.checks.checkup import Checkup, SourceInput, check_stream
 from streamops.supervisor.checks.checkup import check as check_checkpoint
+from streamops.supervisor.checks.checkup_text import printable
 from streamops.supervisor.checks.kafka_look import EXPLANATIONS
 
 _OF_A_STREAM = frozenset({"checkpoint", "as_json", "explain"})
@@ -113,7 +115,8 @@ def check(
 ) -> None:
     """Judge a checkpoint: what a start would do now, what is wrong, how to repair it.
 
-    Needs neither Spark nor a JVM nor any settings, and changes nothing.
+    Needs neither Spark nor a JVM nor any settings, and changes nothing. Of a declared stream everything is asked that its
+    declaration names: Kafka, a Delta table, the sink.
 
     Exit code 0: ok. 3: a warning. 4: critical, or unknown.
     """
@@ -127,21 +130,30 @@ def check(
         state_root = session_of(context).settings().state_root
         declared = check_stream(spec, storage_for=storage_for, now=SystemClock().now(), state_root=state_root)
         refuse_without_library(declared.sink)
+        declared = asked_kafka_of(declared, spec, session_of(context).wiring)
         _show(declared, as_json=as_json)
         raise typer.Exit(EXIT_CODES[declared.verdict])
     address = canonical_address(checkpoint, base=os.getcwd())
-    checkup = check_checkpoint(
-        storage_for(address),
-        address,
-        engine=engine_of(spark_version),
-        is_sink_idempotent=sink_idempotent.known,
-        tracks_progress_async=async_progress.known,
-        confs=tuple(_conf(text) for text in confs or ()),
-        watch=Watch(now=SystemClock().now()),
-        source_input=_source_input(source_input, max_file_age or MAX_FILE_AGE),
-        sink=sink_place(sink, applications),
-        source_table=source_table(delta),
-    )
+    if is_root(address):
+        raise SettingsError(
+            f"{checkpoint!r} is the root of a file system or a bucket, and no checkpoint: name its folder"
+        )
+    try:
+        checkup = check_checkpoint(
+            storage_for(address),
+            address,
+            engine=engine_of(spark_version),
+            is_sink_idempotent=sink_idempotent.known,
+            tracks_progress_async=async_progress.known,
+            confs=tuple(_conf(text) for text in confs or ()),
+            watch=Watch(now=SystemClock().now()),
+            source_input=_source_input(source_input, max_file_age or MAX_FILE_AGE),
+            sink=sink_place(sink, applications),
+            source_table=source_table(delta),
+        )
+    except StorageError as error:
+        _show_unread(address, error, as_json=as_json)
+        raise typer.Exit(EXIT_CODES[Verdict.UNKNOWN]) from error
     refuse_without_library(checkup.sink)
     checkup = asked_kafka(checkup, kafka, session_of(context).wiring, is_available_now=available_now.known)
     _show(checkup, as_json=as_json)
@@ -188,6 +200,25 @@ def _show(checkup: Checkup, *, as_json: bool) -> None:
         sys.stdout.write(json.dumps(checkup_fields(checkup), ensure_ascii=True, indent=2) + "\n")
     else:
         show_checkup(checkup, Console(highlight=False, emoji=False, markup=False, soft_wrap=True))
+
+
+def _show_unread(address: str, error: StorageError, *, as_json: bool) -> None:
+    """The verdict on what can't be read: nothing is known of it, which is not the same as healthy."""
+    way_out = "see that it is the folder of a checkpoint, and ask as the user that runs the driver"
+    if as_json:
+        fields: dict[str, object] = {
+            "checkpoint": address,
+            "verdict": Verdict.UNKNOWN,
+            "restart": {"safety": Safety.UNKNOWN, "summary": f"it can't be read: {error}"},
+            "error": str(error),
+            "repair": way_out,
+            "findings": [],
+        }
+        sys.stdout.write(json.dumps(fields, ensure_ascii=True, indent=2) + "\n")
+    else:
+        sys.stdout.write(
+            f"unknown  {printable(address)}\nIt can't be read: {printable(str(error))}\n  repair: {way_out}\n"
+        )
 
 
 def _conf(text: str) -> tuple[str, str]:

@@ -7,8 +7,11 @@ import typer
 from streamops.cli.check_answer import Answer
 from streamops.cli.wiring import Wiring
 from streamops.kafka.access import access_of
+from streamops.spec import StreamSpec, TriggerKind
+from streamops.storage.kinds import storage_for
 from streamops.supervisor.checks.checkup import Checkup
-from streamops.supervisor.checks.kafka_look import with_kafka
+from streamops.supervisor.checks.kafka_look import with_kafka, with_kafka_coverage
+from streamops.supervisor.lags.source_coverage import SourceCoverage, declared_access
 
 Bootstrap = Annotated[
     str,
@@ -33,3 +36,23 @@ def asked_kafka(checkup: Checkup, bootstrap: str, wiring: Wiring, *, is_availabl
         return checkup
     broker = wiring.broker(access_of(bootstrap), wiring.clock)
     return with_kafka(checkup, broker, clock=wiring.clock, is_available_now=is_available_now)
+
+
+def asked_kafka_of(checkup: Checkup, spec: StreamSpec, wiring: Wiring) -> Checkup:
+    """The checkup of a declared stream with what the Kafka that it reads adds, asked as its supervisor asks before a start."""
+    if not spec.reads_kafka:
+        return checkup
+    look = SourceCoverage(
+        spec,
+        lambda asked: wiring.broker(declared_access(asked), wiring.clock),
+        storage=storage_for(spec.checkpoint),
+        clock=wiring.clock,
+    )
+    for coverage in look.of([checkup.snapshot], on_record=()):
+        checkup = with_kafka_coverage(
+            checkup,
+            coverage,
+            is_available_now=spec.trigger.kind is TriggerKind.AVAILABLE_NOW,
+            fails_on_data_loss=spec.kafka.fails_on_data_loss,
+        )
+    return checkup

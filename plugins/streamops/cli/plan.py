@@ -21,4 +21,4 @@ def plan(context: typer.Context, stream: Stream, as_json: AsJson = False) -> Non
     desk = session.desk(session.spec(stream))
     outlook = outlook_of(desk.sight(), desk.spec)
     output(as_json=as_json).outlook(outlook)
-    raise typer.Exit(0 if outlook.is_accepted else REFUSED)
+    raise typer.Exit(REFUSED if outlook.is_refused else 0)

@@ -4,6 +4,7 @@ Every function answers with what is expected instead; an empty answer means that
 """
 
 import re
+from difflib import get_close_matches
 
 from streamops.settings import secrets
 from streamops.settings.secrets import holds_secret, is_secret
@@ -68,24 +69,44 @@ _LATER_MASTER = re.compile(r"yarn\b.*|k8s://.*|mesos://.*")
 
 
 def refused_kafka_option(name: str, value: str) -> str:
-    """Secrets, options that Spark refuses at the start of the query, and those that have a field of their own."""
+    """Secrets, options that Spark refuses at the start of the query, and those that have a field of their own.
+
+    And rate limits that let nothing through.
+    """
     if is_secret(name, value):
         return secrets.IN_KAFKA_OPTION
-    return _KAFKA_OPTIONS.get(name.lower(), "")
+    return _KAFKA_OPTIONS.get(name.lower(), "") or _refused_limit(name, value)
 
 
 def refused_delta_option(name: str, value: str) -> str:
     """As `refused_kafka_option`, of Delta's streaming source."""
     if is_secret(name, value):
         return secrets.IN_OPTION
-    return _DELTA_OPTIONS.get(name.lower(), "")
+    return _DELTA_OPTIONS.get(name.lower(), "") or _refused_limit(name, value)
 
 
 def refused_files_option(name: str, value: str) -> str:
     """As `refused_kafka_option`, of Spark's file source."""
     if is_secret(name, value):
         return secrets.IN_OPTION
-    return _FILES_OPTIONS.get(name.lower(), "")
+    return _FILES_OPTIONS.get(name.lower(), "") or _refused_limit(name, value)
+
+
+def _refused_limit(name: str, value: str) -> str:
+    """A limit of nothing reads nothing, and one below plans offsets that no start gets past (tried on 4.2.0)."""
+    text = value.strip()
+    is_number = _INTEGER.fullmatch(text) is not None
+    if name.lower() in _COUNTS and not is_number:
+        return "a whole number above 0"
+    if name.lower() in _COUNTS | _SIZES and is_number and int(text) <= 0:
+        return "a number above 0: with 0 a run ends well and has read nothing, with less each start fails"
+    return ""
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+_COUNTS = frozenset({"maxoffsetspertrigger", "minoffsetspertrigger", "minpartitions", "maxfilespertrigger"})
+_SIZES = frozenset({"maxbytespertrigger"})
+"""These may have a unit: `10g`."""
 
 
 def refused_kafka_sink_option(name: str, value: str) -> str:
@@ -104,6 +125,22 @@ def refused_kafka_sink_option(name: str, value: str) -> str:
 def refused_custom_option(name: str, value: str) -> str:
     """Secrets; what else an option means only the connector knows."""
     return secrets.IN_OPTION if is_secret(name, value) else ""
+
+
+def refused_source_format(name: str) -> str:
+    """As `refused_custom_format`, and sources that can't be read again from a checkpoint (SPARK-24462)."""
+    if name.lower() == "socket":
+        return (
+            "a source that can be read again: a query on a socket can't go on from its checkpoint; put Kafka in between"
+        )
+    return refused_custom_format(name)
+
+
+def refused_sink_format(name: str) -> str:
+    """As `refused_custom_format`, and sinks that don't go on from a checkpoint (MemorySink, 4.2)."""
+    if name.lower() == "memory":
+        return "a sink that lasts: the memory sink can't go on from a checkpoint, and its rows end with the driver"
+    return refused_custom_format(name)
 
 
 def refused_custom_format(name: str) -> str:
@@ -173,3 +210,62 @@ def refused_master(master: str) -> str:
 def refused_deploy_mode(deploy_mode: str) -> str:
     """With `local[N]` and `spark://…` the driver must be a process of this host, or nothing proves its death."""
     return "" if deploy_mode == "client" else "client: other deploy modes come in a later version"
+
+
+def refused_ddl(ddl: str) -> str:
+    """Columns with a type that Spark does not have; what else is wrong with them the parser of Spark says (4.2)."""
+    for column in _top_level(ddl):
+        match = _COLUMN.match(column.strip())
+        if match is None:
+            return f"columns as DDL, for example id BIGINT, amount DOUBLE: {column.strip()!r} is none"
+        if match["type"].lower() not in _TYPES:
+            close = get_close_matches(match["type"].lower(), _TYPES, n=1)
+            meant = f", did you mean {close[0].upper()}" if close else ""
+            return f"types of Spark: {match['type']!r} is none{meant}"
+    return ""
+
+
+def _top_level(ddl: str) -> list[str]:
+    """The columns, apart at the commas that stand in no bracket."""
+    columns, depth = [""], 0
+    for letter in ddl:
+        depth += (letter in "<(") - (letter in ">)")
+        if letter == "," and depth == 0:
+            columns.append("")
+        else:
+            columns[-1] += letter
+    return columns
+
+
+_COLUMN = re.compile(r"(?:`[^`]+`|[^\s:`]+)\s*:?\s*(?P<type>[A-Za-z_]+)")
+_TYPES = frozenset(
+    {
+        *(
+            "array",
+            "bigint",
+            "binary",
+            "boolean",
+            "byte",
+            "char",
+            "character",
+            "date",
+            "dec",
+            "decimal",
+            "double",
+            "float",
+        ),
+        *("geography", "geometry", "int", "integer", "interval", "long", "map", "numeric", "real", "short", "smallint"),
+        *(
+            "string",
+            "struct",
+            "time",
+            "timestamp",
+            "timestamp_ltz",
+            "timestamp_ntz",
+            "tinyint",
+            "varchar",
+            "variant",
+            "void",
+        ),
+    }
+)

@@ -6,14 +6,16 @@ from streamops.restart import SinkGuarantee
 from streamops.settings.collector import Collector
 from streamops.settings.model_places import DeclaredFiles, DeclaredJdbcSink, DeclaredSink, DeclaredSource
 from streamops.settings.refusals import (
-    refused_custom_format,
     refused_custom_option,
+    refused_ddl,
     refused_delta_option,
     refused_files_option,
     refused_jdbc_url,
     refused_kafka_option,
     refused_kafka_sink_option,
     refused_rest_url,
+    refused_sink_format,
+    refused_source_format,
 )
 from streamops.spec import (
     CustomSink,
@@ -51,7 +53,8 @@ def resolve_source(collector: Collector, declared: DeclaredSource) -> Source:
         return _files(collector, files)
     if custom := declared.custom:
         place = ("source", "custom")
-        _judge_format(collector, custom.format, (*place, "format"))
+        if expected := refused_source_format(custom.format):
+            collector.refuse((*place, "format"), custom.format, expected)
         options = collector.accepted(custom.options, (*place, "options"), refused_custom_option)
         return CustomSource(format=custom.format, options=options)
     kafka = declared.kafka
@@ -152,7 +155,8 @@ def _custom_sink(collector: Collector, declared: DeclaredSink) -> CustomSink | N
     custom, place = declared.custom, ("sink", "custom")
     if custom is None:
         return None
-    _judge_format(collector, custom.format, (*place, "format"))
+    if expected := refused_sink_format(custom.format):
+        collector.refuse((*place, "format"), custom.format, expected)
     options = collector.accepted(custom.options, (*place, "options"), refused_custom_option)
     return CustomSink(format=custom.format, options=options)
 
@@ -160,11 +164,6 @@ def _custom_sink(collector: Collector, declared: DeclaredSink) -> CustomSink | N
 def _shown(url: str) -> str:
     """The scheme alone: any other part may be what must not be shown."""
     return f"{url.partition(':')[0]}:…"
-
-
-def _judge_format(collector: Collector, format: str, place: tuple[str, ...]) -> None:
-    if expected := refused_custom_format(format):
-        collector.refuse(place, format, expected)
 
 
 def _delta_options(collector: Collector, options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -182,6 +181,8 @@ def _files(collector: Collector, declared: DeclaredFiles) -> FilesSource:
         )
         collector.refuse((*place, "schema"), declared.ddl or None, expected)
         schema = "value STRING"
+    if schema and (expected := refused_ddl(schema)):
+        collector.refuse((*place, "schema"), schema, expected)
     return FilesSource(
         path=collector.folder(declared.path, (*place, "path")),
         format=declared.format,

@@ -13,6 +13,8 @@ from streamops.errors import SettingsError
 _SCHEME = re.compile(r"^([a-z][a-z0-9+.-]*):(.*)$", re.IGNORECASE)
 _LOCALHOST = re.compile("^//localhost(/|$)", re.IGNORECASE)
 """The one host of a file address that is this one (RFC 8089): `file://localhost/data`."""
+_WITHOUT_AUTHORITY = frozenset({"hdfs", "viewfs", "dbfs"})
+"""Where Hadoop and Databricks know a default host: `hdfs:///x` and `dbfs:/x` are whole addresses."""
 _SAME_SCHEME = {"s3a": "s3", "s3n": "s3"}
 
 
@@ -25,7 +27,15 @@ def canonical_address(text: str, *, base: str = "") -> str:
     if match is None or match[1].lower() == "file":
         return "file://" + _local_path(_LOCALHOST.sub("/", match[2]) if match else text, base=base)
     scheme = _SAME_SCHEME.get(match[1].lower(), match[1].lower())
+    if len(scheme) == 1:
+        raise SettingsError(
+            f"{text!r} is a path of Windows: streamops runs on Linux; inside WSL the drive lies below /mnt"
+        )
     authority, _, path = match[2].removeprefix("//").partition("/")
+    if scheme in _WITHOUT_AUTHORITY and not authority:
+        raise SettingsError(
+            f"address {text!r}: {scheme} is not supported so far, only local folders are; where it is mounted, name the mount"
+        )
     if not match[2].startswith("//") or not authority:
         raise SettingsError(f"address {text!r}: a bucket or host is expected behind {scheme}://")
     normal = posixpath.normpath("/" + path).rstrip("/")

@@ -238,7 +238,7 @@ def test_wrong_options_are_told(arguments, words, capsys):
     assert words in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("rule", ["stuck-batch", "moved-input", "twin-address", "broken-snapshot", "ignored-confs"])
+@pytest.mark.parametrize("rule", ["stuck-batch", "moved-input", "twin-address", "broken-state-file", "ignored-confs"])
 def test_rules_of_every_kind_explain_themselves(rule, capsys):
     assert main(["check", "--explain", rule]) == 0
     assert capsys.readouterr().out.startswith(f"{rule}: ")
@@ -257,7 +257,8 @@ def test_a_stream_s_name_stands_for_its_checkpoint_and_for_what_its_settings_say
     by_place = terminal.run("check", address, "--json")
 
     assert by_name.document["checkpoint"] == by_place.document["checkpoint"] == address
-    assert [finding["rule"] for finding in by_name.document["findings"]] == []
+    # The broker that it declares is asked as well, and is not there.
+    assert [finding["rule"] for finding in by_name.document["findings"]] == ["unread-kafka"]
     assert by_name.document["restart"]["next_batch"] == 5
     assert "continuous-entries" in [finding["rule"] for finding in by_place.document["findings"]]
     assert by_place.document["restart"]["safety"] == "unknown"
@@ -298,3 +299,50 @@ def test_an_option_that_the_settings_answer_is_refused_beside_a_declared_stream(
     assert answer.code == 2
     assert f"{option[0]}: orders is a declared stream, and only its settings are asked" in answer.err
     assert f"streamops check {terminal.spec().checkpoint} {option[0]} …" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        pytest.param(lambda place: place.write_text("no folder"), "Not a directory", id="a file"),
+        pytest.param(lambda place: place.symlink_to(place), "Too many levels", id="a loop of links"),
+    ],
+)
+def test_what_can_not_be_read_at_all_is_unknown_and_not_an_error_without_a_document(tmp_path, capsys, damage, told):
+    place = tmp_path / "place"
+    damage(place)
+
+    code, document = report(capsys, f"file://{place}")
+
+    assert (code, document["verdict"], document["restart"]["safety"]) == (4, "unknown", "unknown")
+    assert told in document["error"]
+    assert document["repair"]
+
+
+@pytest.mark.parametrize("name", ["metadata", "offsets/4", "commits/4", "sources/0/4"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_where_one_belongs_is_damage_and_holds_nothing_up(checkpoint, capsys, name, make):
+    folder = checkpoint(files())
+    file = os.path.join(folder, name)
+    os.unlink(file)
+    make(file)
+
+    code, document = report(capsys, folder)
+
+    assert (code, document["verdict"], document["restart"]["safety"]) == (4, "critical", "futile")
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("/", "root of a file system"),
+        ("hdfs:///checkpoints/orders", "hdfs is not supported so far"),
+        ("dbfs:/mnt/orders", "dbfs is not supported so far"),
+        ("C:\\checkpoints\\orders", "a path of Windows"),
+    ],
+)
+def test_an_address_that_can_not_be_looked_at_is_told_as_what_it_is(address, told, capsys):
+    code = main(["check", address])
+
+    assert code == 2
+    assert told in capsys.readouterr().err

@@ -75,7 +75,7 @@ REFUSED = {
     "no such topic": (between(offsets(0, topic="gone"), offsets(1, topic="gone")), "there is no topic gone"),
     "a topic that was not looked at": (
         between(offsets(0, topic="x"), offsets(1, topic="x")),
-        "what topic x holds is not known: not asked for",
+        "the stream does not read topic x: it reads gone, orders",
     ),
     "a partition at one end only": (between(offsets(0, 0), offsets(1)), "only one end of the range names orders-1"),
     "times that are none": (
