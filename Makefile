@@ -36,7 +36,7 @@ fuzz: setup ## feed EXAMPLES (default 10000) hostile files and checkpoints to ea
 	EXAMPLES=$(EXAMPLES) $(PYTHON) -m pytest -q --timeout=0 --hypothesis-profile=fuzz $(if $(SEED),--hypothesis-seed=$(SEED)) \
 		tests/fuzz
 
-bench: setup ## measure checks, a fleet, a look, a broker scan and a catch-up against their baselines (ONLY=check for one); figures in .sandbox/bench.json
+bench: setup ## measure checks, a fleet, a look, a broker scan and a catch-up against their baselines (ONLY=check, or ONLY=look,fleet); figures in .sandbox/bench.json
 	PYTHONPATH=tests $(PYTHON) -m bench $(if $(ONLY),--only $(ONLY)) --target .sandbox/bench.json
 
 # About ten minutes a version; each needs an environment of 700 MB under .sandbox/recording.

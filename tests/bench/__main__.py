@@ -1,4 +1,4 @@
-"""Runs the benchmarks and keeps their figures: `python -m bench [--only NAME] [--target FILE]`."""
+"""Runs the benchmarks and keeps their figures: `python -m bench [--only NAME,NAME] [--target FILE]`."""
 
 import argparse
 import tempfile
@@ -24,17 +24,24 @@ BENCHMARKS: dict[str, Callable[[Path], Iterator[Figure]]] = {
 def main() -> None:
     """Figures are put down after each benchmark: one that fails costs no other."""
     parser = argparse.ArgumentParser(prog="bench", description="Measure, and keep the figures.")
-    parser.add_argument("--only", choices=list(BENCHMARKS), help="one benchmark alone")
+    parser.add_argument("--only", type=_names, default=tuple(BENCHMARKS), help="some alone, with commas between them")
     parser.add_argument("--target", type=Path, required=True, help="the JSON file that keeps the figures")
     arguments = parser.parse_args()
     figures: list[Figure] = []
     for name, measure in BENCHMARKS.items():
-        if arguments.only in (None, name):
+        if name in arguments.only:
             with tempfile.TemporaryDirectory(prefix=f"bench-{name}-") as root:
                 found = list(measure(Path(root)))
             keep(found, arguments.target)
             figures += found
     Console(width=140).print(_table(figures))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    if unknown := set(names) - set(BENCHMARKS):
+        raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: known are {', '.join(BENCHMARKS)}")
+    return names
 
 
 def _table(figures: list[Figure]) -> Table:
