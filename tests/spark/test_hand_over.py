@@ -33,6 +33,7 @@ from streamops.storage.local import LocalStorage
 from streamops.supervisor import Action, Supervisor
 from streamops.supervisor.requests import Requests
 from support.specs import PERSON, SUPERVISOR, a_stream, seconds
+from support.state_root import init
 from support.waiting import eventually
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.thorough, pytest.mark.timeout(900)]
@@ -95,6 +96,7 @@ class Scene:
             launch=LaunchSpec(spark_submit=spark_submit, master="local[1]", conf=LIGHT, folder=str(root)),
         )
         self.storage, self.clock, self.script = LocalStorage(), SystemClock(), None
+        init(self.storage, f"file://{root}/state")
         self.supervisor = Supervisor(
             self.spec,
             storage=self.storage,
