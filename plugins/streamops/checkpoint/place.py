@@ -13,7 +13,8 @@ SHOWN = 3
 MAX_CHILDREN = 50
 """Folders below that are looked into, to see whether they are checkpoints."""
 
-_OWN = frozenset({METADATA, OFFSETS, COMMITS, "sources", "state", f".{METADATA}.crc"})
+_OWN = frozenset({METADATA, OFFSETS, COMMITS, "sources", "state", "lost+found"})
+"""Of a checkpoint, and of the root of a volume that one is meant for."""
 _UNEXPANDED = re.compile(r"\$\{|\$[A-Za-z_]|/~|%\(|\{\{")
 _FLINK = re.compile(r"chk-\d+|savepoint-.+|taskowned", re.ASCII)
 _DSTREAM = re.compile(r"checkpoint-\d{13}(?:\.bk)?", re.ASCII)
@@ -37,6 +38,8 @@ class Place:
     """Whether there is such a folder."""
     what: str = ""
     """What it is instead of a checkpoint: `a Delta table`; empty where nothing tells."""
+    strangers: tuple[str, ...] = ()
+    """Names that say nothing, the first SHOWN: no reason not to begin beside them."""
     checkpoints: tuple[str, ...] = ()
     """Names of folders below that look like checkpoints."""
     alike: tuple[str, ...] = ()
@@ -51,7 +54,12 @@ def read_place(storage: ReadableStorage, address: str) -> Place:
     is_unexpanded = bool(_UNEXPANDED.search(address))
     if not names:
         return _empty(storage, address, is_unexpanded=is_unexpanded)
-    return Place(what=_what(names), checkpoints=_below(storage, address, names), is_unexpanded=is_unexpanded)
+    return Place(
+        what=_what(names),
+        strangers=tuple(sorted(_strange(names))[:SHOWN]),
+        checkpoints=_below(storage, address, names),
+        is_unexpanded=is_unexpanded,
+    )
 
 
 def _empty(storage: ReadableStorage, address: str, *, is_unexpanded: bool) -> Place:
@@ -74,19 +82,23 @@ def _what(names: Collection[str]) -> str:
         return "a checkpoint of Spark's DStreams"
     if any(_FLINK.fullmatch(name) for name in names):
         return "a checkpoint folder of Flink"
-    strange = [name for name in names if name not in _OWN and not name.startswith(".")]
+    strange = _strange(names)
     if strange and all(batch_id(name.removesuffix(".compact")) is not None for name in strange):
         return "a log of a checkpoint, not the checkpoint itself: name the folder above it"
     if strange and all(_KAFKA_STREAMS.fullmatch(name) for name in strange):
         return "a state folder of Kafka Streams"
     if {"data", METADATA} <= set(names) and OFFSETS not in names:
         return "an Iceberg table"
-    return f"something else: {', '.join(sorted(map(repr, strange))[:SHOWN])}" if strange else ""
+    return ""
+
+
+def _strange(names: Collection[str]) -> list[str]:
+    return [name for name in names if name not in _OWN and not name.startswith(".")]
 
 
 def _below(storage: ReadableStorage, address: str, names: Collection[str]) -> tuple[str, ...]:
     found = []
-    for name in [name for name in names if name not in _OWN and not name.startswith(".")][:MAX_CHILDREN]:
+    for name in _strange(names)[:MAX_CHILDREN]:
         try:
             inside = storage.list(join(address, name))
         except StorageError:

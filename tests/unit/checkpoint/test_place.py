@@ -34,12 +34,20 @@ def holding(*names, root=ROOT):
         (("checkpoint-1700000000000", "receivedBlockMetadata/log"), "a checkpoint of Spark's DStreams"),
         (("0", "1", "2"), "a log of a checkpoint, not the checkpoint itself: name the folder above it"),
         (("_spark_metadata/0", "part-0.json"), "the output of Spark's file sink"),
-        (("notes.txt",), "something else: 'notes.txt'"),
+        (("notes.txt",), ""),
         (("metadata",), ""),
     ],
 )
 def test_a_folder_is_told_by_what_is_in_it(names, what):
     assert read_place(holding(*names), ROOT).what == what
+
+
+def test_a_stranger_in_a_folder_is_told_and_keeps_no_stream_from_beginning_there():
+    storage = holding("notes.txt", "lost+found/x")
+
+    assert read_place(storage, ROOT).strangers == ("notes.txt",)
+    assert plan_in_depth(inspect_checkpoint(storage, ROOT), known=None).safety is Safety.SAFE
+    assert "'notes.txt'" in check(storage, ROOT, engine=PINNED).restart.summary
 
 
 def test_a_folder_of_checkpoints_names_them():

@@ -26,7 +26,7 @@ def no_checkpoint(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
         repair=_way_out(place),
         start=StartEffect(
             kind=AtStart.UNDECIDED,
-            summary=f"no checkpoint is here, {found}: a start would begin anew in the midst of it",
+            summary=f"no checkpoint is here, {found}: a start would begin anew there",
         )
         if is_foreign
         else None,
@@ -44,7 +44,10 @@ def what_is_there(place: Place) -> str:
         shown = ", ".join(map(repr, place.checkpoints[:SHOWN]))
         more = " …" if len(place.checkpoints) > SHOWN else ""
         return f"the folder holds {len(place.checkpoints)} checkpoints: {shown}{more}"
-    return f"it is {place.what}" if place.what else "the folder holds nothing of one"
+    if place.what:
+        return f"it is {place.what}"
+    beside = f", but {', '.join(map(repr, place.strangers))}" if place.strangers else ""
+    return f"the folder holds nothing of one{beside}"
 
 
 def _way_out(place: Place) -> str:
