@@ -205,6 +205,18 @@ def test_spark_does_with_a_damaged_file_of_state_what_was_foretold(stateful, dam
 
 
 @in_full
+@pytest.mark.parametrize("damage", ["empty", "half"])
+def test_spark_does_with_a_damaged_schema_of_state_what_was_foretold(stateful, damage, tmp_path, ledger):
+    files = stateful.files()
+    files[SCHEMA] = CONTENT_DAMAGE[damage](files[SCHEMA])
+
+    compare(stateful.restored(files, tmp_path / "checkpoint"), f"state: schema {damage}", ledger)
+
+
+SCHEMA = "state/0/0/_metadata/schema"
+
+
+@in_full
 @pytest.mark.parametrize("damage", STATE_DAMAGE)
 def test_spark_does_with_state_what_was_foretold(stateful, damage, tmp_path, ledger):
     kept = {name: content for name, content in stateful.files().items() if not STATE_DAMAGE[damage](name)}

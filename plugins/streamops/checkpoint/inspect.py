@@ -60,7 +60,7 @@ class CheckpointSnapshot:
     @property
     def broken_state(self) -> tuple[BrokenStateFile, ...]:
         """Files that the state of the next batch is loaded from, and that can't be read."""
-        return (*self.snapshots.broken, *self.changes.broken)
+        return (*(self.state.broken if self.state else ()), *self.snapshots.broken, *self.changes.broken)
 
     @property
     def has_history(self) -> bool:

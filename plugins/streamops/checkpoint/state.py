@@ -1,8 +1,8 @@
 """Whether every state store of a checkpoint can be loaded at one version, told from names alone.
 
 Layout of StateStoreId, 3.5 to 4.3: `state/<operator>/<partition>/`, and below it one more folder for each store that is
-not called `default`. Each folder is listed once at most and only one small file is read for each operator, so a thousand
-partitions cost a thousand listings.
+not called `default`. Each folder is listed once at most, and only what describes an operator and its stores is read, so a
+thousand partitions cost a thousand listings.
 """
 
 from collections import Counter
@@ -11,12 +11,19 @@ from dataclasses import dataclass
 
 from streamops.checkpoint.layout import batch_id
 from streamops.checkpoint.state_files import Missing, Provider, StoreFiles, store_files
-from streamops.checkpoint.state_metadata import OperatorMetadata, has_key_columns, parse_operator_metadata
+from streamops.checkpoint.state_metadata import (
+    OperatorMetadata,
+    has_key_columns,
+    parse_operator_metadata,
+    schema_trouble,
+)
+from streamops.checkpoint.state_snapshots import BrokenStateFile
 from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError, ObjectUnreadableError
 from streamops.storage import ReadableStorage, join
 
 STATE = "state"
 DEFAULT_STORE = "default"
+SCHEMA = "_metadata/schema"
 JOIN_STORES = (
     "left-keyToNumValues",
     "left-keyWithIndexToValue",
@@ -86,6 +93,8 @@ class StateFacts:
     """RocksDB snapshots that a load begins with, relative to the checkpoint."""
     changes: tuple[str, ...] = ()
     """Files of changes that it reads, relative to the checkpoint: deltas and snapshots of the HDFS provider, changelogs."""
+    broken: tuple[BrokenStateFile, ...] = ()
+    """Schemas that can't be read."""
     spares: frozenset[str] = frozenset()
     """Those of them that newer releases of Spark could do without, see `StoreFiles.spare_for`."""
     foreign: int = 0
@@ -205,6 +214,18 @@ class _OperatorReader:
             if name := files.spare_for(version):
                 yield join(folder, name)
 
+    def broken_schemas(self) -> Iterator[BrokenStateFile]:
+        """The schemas of the stores, which lie in partition 0, as far as they can't be read."""
+        for store in self.stores:
+            folder = () if store == DEFAULT_STORE else (store,)
+            place = join(STATE, str(self.operator), "0", *folder, SCHEMA)
+            try:
+                content = self._storage.read(join(self._folder, "0", *folder, SCHEMA), limit=METADATA_LIMIT)
+            except (ObjectNotFoundError, ObjectUnreadableError):
+                continue
+            if reason := schema_trouble(content):
+                yield BrokenStateFile(file=place, reason=reason, is_schema=True)
+
     def _places(self) -> Iterator[tuple[str, StoreFiles, str]]:
         """Of each store its folder, relative to the checkpoint, its files, and the unique id of the commit."""
         for (partition, store), files in self.files.items():
@@ -229,7 +250,7 @@ class _OperatorReader:
         """Whether the state's own schema, which lies in partition 0, has columns in its key; a join always has."""
         if self._metadata and {store.name for store in self._metadata.stores} & {*JOIN_STORES}:
             return True
-        address = join(self._folder, "0", "_metadata", "schema")
+        address = join(self._folder, "0", SCHEMA)
         try:
             return has_key_columns(self._storage.read(address, limit=METADATA_LIMIT))
         except (ObjectNotFoundError, ObjectUnreadableError):
@@ -293,6 +314,7 @@ class _Survey:
         self._snapshots: list[str] = []
         self._changes: list[str] = []
         self._spares: list[str] = []
+        self._broken: list[BrokenStateFile] = []
 
     def add(self, read: _OperatorReader) -> None:
         """Judge no more than is there: absent partitions are all alike, so a few stand for any number."""
@@ -311,6 +333,7 @@ class _Survey:
         self._snapshots += read.snapshots(self._version)
         self._changes += read.changes(self._version)
         self._spares += read.spares(self._version)
+        self._broken += read.broken_schemas() if self._version > 0 else ()
         self._operators.append(read.facts())
 
     def facts(self, *, foreign: int) -> StateFacts:
@@ -324,6 +347,7 @@ class _Survey:
             unloadable_next=tuple(self._unloadable_next[:SHOWN_UNLOADABLE]),
             snapshots=tuple(self._snapshots),
             changes=tuple(self._changes),
+            broken=tuple(self._broken),
             spares=frozenset(self._spares),
             foreign=foreign,
         )

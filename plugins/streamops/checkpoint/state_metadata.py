@@ -112,6 +112,35 @@ def parse_operator_metadata(content: bytes, *, address: str) -> OperatorMetadata
     return OperatorMetadata(name=name, stores=tuple(_store(store, place=place) for store in stores))
 
 
+def schema_trouble(content: bytes) -> str:
+    """Why a store's schema file can't be read; empty where it can, or has a form that is not known here.
+
+    Texts with their length in two bytes: a version, then key and value, in version 2 each behind the number of its pieces
+    (StateSchemaCompatibilityChecker, 3.5 to 4.3). A start fails on an empty or cut one, and not without one (tried on 4.2.0).
+    """
+    if not content:
+        return "it is empty"
+    stream = BytesIO(content)
+    version = _java_text(stream)
+    if version not in ("v1", "v2"):
+        return "" if version else "it is cut"
+    for _ in ("key", "value"):
+        pieces = int.from_bytes(stream.read(4)) if version == "v2" else 1
+        if not 0 < pieces <= MAX_PIECES or any(_java_text(stream) is None for _ in range(pieces)):
+            return "it is cut"
+    return ""
+
+
+MAX_PIECES = 1_000
+
+
+def _java_text(stream: BytesIO) -> str | None:
+    """A text as DataOutputStream.writeUTF writes it; None where it is cut."""
+    size = stream.read(2)
+    text = stream.read(int.from_bytes(size)) if len(size) == 2 else b""
+    return text.decode(errors="replace") if len(size) == 2 and len(text) == int.from_bytes(size) else None
+
+
 def has_key_columns(schema: bytes) -> bool:
     """Whether the key in a schema file has columns: its JSON comes first (StateSchemaCompatibilityChecker, 3.5 to 4.3)."""
     _, found, rest = schema.partition(b'{"type":"struct","fields":[')

@@ -25,6 +25,8 @@ class BrokenStateFile:
     reason: str
     is_spare: bool = False
     """Whether newer releases of Spark go round it, see `StoreFiles.spare_for`."""
+    is_schema: bool = False
+    """Whether it is the schema of a store, and none of its versions."""
     lacks_files: bool = False
     """Whether files are missing; otherwise the snapshot itself is cut, or a file has another size."""
 

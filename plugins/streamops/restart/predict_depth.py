@@ -33,7 +33,7 @@ def predict_in_depth(snapshot: CheckpointSnapshot, engine: Engine) -> Prediction
         broken = broken_state[0]
         return _fails(
             f"the state that batch {prediction.next_batch} needs can't be loaded: {broken.file}: {broken.reason}",
-            engine.missing_state_error if broken.lacks_files else engine.broken_state_error,
+            "" if broken.is_schema else engine.missing_state_error if broken.lacks_files else engine.broken_state_error,
         )
     if snapshot.lost_inputs:
         return replace(

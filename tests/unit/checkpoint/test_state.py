@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.checkpoint.state import JOIN_STORES, SHOWN_UNLOADABLE, read_state
+from streamops.checkpoint.state import JOIN_STORES, SCHEMA, SHOWN_UNLOADABLE, read_state
 from streamops.checkpoint.state_files import Provider
 from streamops.errors import StorageError
 from streamops.storage.memory import MemoryStorage
@@ -234,7 +234,7 @@ def test_findings_are_counted_and_the_first_are_shown():
     assert [store.partition for store in facts.unloadable] == list(range(SHOWN_UNLOADABLE))
 
 
-def test_each_folder_is_listed_once_and_one_file_is_read_for_each_operator():
+def test_each_folder_is_listed_once_and_of_each_operator_only_what_describes_it_is_read():
     storage = checkpoint(range(5))
     checkpoint(range(5), operator=1, store=JOIN_STORES[0], storage=storage)
     put_metadata(storage, partitions=5)
@@ -242,7 +242,12 @@ def test_each_folder_is_listed_once_and_one_file_is_read_for_each_operator():
     read(storage, partitions_hint=5)
 
     assert len(storage.listed) == len(set(storage.listed))
-    assert storage.read_files == [f"{CHECKPOINT}/state/0/_metadata/metadata"]
+    schemas = [f"0/{SCHEMA}", *(f"{store}/{SCHEMA}" for store in JOIN_STORES)]
+    assert storage.read_files == [
+        f"{CHECKPOINT}/state/0/_metadata/metadata",
+        f"{CHECKPOINT}/state/0/{schemas[0]}",
+        *(f"{CHECKPOINT}/state/1/0/{schema}" for schema in schemas[1:]),
+    ]
 
 
 def test_strangers_are_counted():
@@ -315,7 +320,8 @@ def schema(*columns):
     """As StateSchemaCompatibilityChecker writes it: the key's columns, then the value's."""
     fields = [{"name": name, "type": "long", "nullable": True, "metadata": {}} for name in columns]
     key = json.dumps({"type": "struct", "fields": fields}, separators=(",", ":")).encode()
-    return b"\x00\x02v2\x00\x00\x00\x01" + len(key).to_bytes(2) + key + b'{"type":"struct","fields":[]}'
+    value = b'{"type":"struct","fields":[]}'
+    return b"\x00\x02v2" + b"".join(b"\x00\x00\x00\x01" + len(text).to_bytes(2) + text for text in (key, value))
 
 
 @pytest.mark.parametrize(("columns", "lost"), [((), 0), (("n",), 3)])
@@ -332,3 +338,22 @@ def test_partition_0_alone_is_never_whole_for_a_join():
     put_metadata(storage, *JOIN_STORES, partitions=2, name="symmetricHashJoin")
 
     assert {store.partition for store in read(storage).unloadable} >= {1}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (schema("n"), None),
+        (b"", "it is empty"),
+        (schema("n")[:40], "it is cut"),
+        (schema("n")[:-1], "it is cut"),
+        (b"\x00\x02v1\x00\x02{}\x00\x02{}", None),
+        (b"\x00\x02v3\x00", None),
+    ],
+)
+def test_a_schema_that_can_not_be_read_is_told(content, reason):
+    storage = checkpoint([0, 1])
+    put_metadata(storage, partitions=2)
+    put(storage, "0/0/_metadata/schema", content)
+
+    assert [broken.reason for broken in read(storage).broken] == ([reason] if reason else [])
