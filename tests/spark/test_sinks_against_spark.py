@@ -65,7 +65,7 @@ class Query:
         """The checkup before the next start."""
         applications = (self.application,) if self.application else ()
         place = SinkPlace(storage=LocalStorage(), address=f"file://{self.sink}", applications=applications)
-        return check(LocalStorage(), f"file://{self.checkpoint}", engine=PINNED, sink=place)
+        return check(LocalStorage(), f"file://{self.checkpoint}", engine=PINNED, sink=place, is_declared=True)
 
     def forget(self, *names):
         """Delete parts of the checkpoint, with their checksums."""

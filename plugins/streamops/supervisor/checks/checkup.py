@@ -140,8 +140,6 @@ def check(
         is_continuous=is_continuous,
         source_form=source_form,
     )
-    if not is_declared:
-        restart = _unless_nothing_is_there(restart, snapshot)
     restart = with_registry(restart, snapshot.facts, registered, has_claims=known is not None)
     findings = judge_checkpoint(snapshot, expected, watch)
     if watch and (age := written_ago(snapshot, watch)) is not None:
@@ -159,6 +157,8 @@ def check(
         of_sink = judge_sink(snapshot, view)
         restart = with_findings(with_sink(restart, snapshot.facts, view), of_sink)
         findings = (*findings, *of_sink)
+    if not is_declared:
+        restart = _unless_nothing_is_there(restart, snapshot)
     return replace(_concluded(snapshot, restart, findings, engine=engine, view=view), watch=watch)
 
 
