@@ -33,6 +33,9 @@ ROOT = Path(__file__).parents[2]
 NAMES = ("orders", "clicks", "returns")
 ALERTS = "TOLD = []\ndef tell(change):\n    TOLD.append(str(change))\n"
 
+OF_FILES = {"kafka": None, "files": {"path": "data/in", "format": "json", "schema": "n BIGINT"}}
+"""What the checkpoints of these streams were written with."""
+
 
 class Fleet:
     """A project with three streams whose checkpoints are whole."""
@@ -52,7 +55,7 @@ class Fleet:
         return load_settings(self.config)
 
     def declare(self, *names, **section):
-        streams = {name: a_declared_stream(name) for name in names}
+        streams = {name: a_declared_stream(name, source=OF_FILES) for name in names}
         content = {"state_root": "data/state", "streams": streams, "checkpoint_health": section}
         self.project.load_text(yaml.safe_dump(content))
 
@@ -180,7 +183,8 @@ def test_no_streams_are_nothing_to_look_at(fleet, caplog):
 
 def test_one_bad_declaration_hides_no_other_stream(fleet):
     fleet.damage("clicks")
-    streams = {"orders": a_declared_stream("orders", job="jobs/none.py"), "clicks": a_declared_stream("clicks")}
+    streams = {"orders": a_declared_stream("orders", job="jobs/none.py", source=OF_FILES)}
+    streams |= {"clicks": a_declared_stream("clicks", source=OF_FILES)}
     fleet.project.load(streams=streams)
 
     assert [shown["label"] for shown in fleet.shown()] == ["clicks"]
@@ -359,8 +363,8 @@ def database():
 def test_a_whole_run_labels_each_stream_that_is_not_ok_and_is_red_while_one_is_critical(fleet, monkeypatch, caplog):
     """With a shard that dies, whose death hides nothing, and a place whose name looks like a template."""
     hostile = "data/checkpoints/{{ 7 * 7 }}"
-    streams = {name: a_declared_stream(name) for name in ("orders", "returns")}
-    streams["clicks"] = a_declared_stream("clicks", checkpoint=hostile)
+    streams = {name: a_declared_stream(name, source=OF_FILES) for name in ("orders", "returns")}
+    streams["clicks"] = a_declared_stream("clicks", checkpoint=hostile, source=OF_FILES)
     fleet.project.load(streams=streams)
     fleet.checkpoint("clicks").rename(fleet.project.root / hostile)
     fleet.damage("orders")

@@ -17,7 +17,7 @@ from support.checkpoints import QUERY_ID, commit, offsets, write_checkpoint
 from support.delta_table import streaming_update, write_table
 from support.specs import a_stream
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+NOW = datetime(2026, 3, 1, 13, tzinfo=UTC)
 
 
 @pytest.fixture
