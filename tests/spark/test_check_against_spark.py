@@ -56,7 +56,8 @@ class Query:
             LocalStorage(),
             f"file://{self.checkpoint}",
             engine=PINNED,
-            watch=Watch(now=datetime.now(UTC)),
+            # Later than what was written just now, which would be told as a query that runs.
+            watch=Watch(now=datetime.now(UTC) + timedelta(minutes=2)),
             source_input=SourceInput(address=f"file://{self.inputs}"),
         )
 
