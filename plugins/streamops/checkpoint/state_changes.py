@@ -12,10 +12,12 @@ from streamops.checkpoint.state_snapshots import BrokenStateFile, StateFileFacts
 from streamops.errors import ObjectNotFoundError, ObjectTooLargeError
 from streamops.storage import ReadableStorage, join, parent
 
+MAX_READ = 100
+"""Files that are read, those of the newest versions first: what a crash or a full disk leaves."""
 MAX_FILES = 400
-"""Files that are read: of more stores the first ones stand for all."""
+"""Files that are looked at: of those that are not read only whether they are empty is asked."""
 MAX_BYTES = 32 * 1024 * 1024
-"""Bytes of all files that are read; of the others only the size is asked."""
+"""Bytes of all files that are read."""
 END = b"\xff\xff\xff\xff"
 """The length -1, where the next key would begin."""
 LZ4 = "lz4"
@@ -34,17 +36,32 @@ def read_changes(
     `codec`: as the offset log pins it; of another than LZ4 only that a file is not empty is known. A file that was cleaned up
     meanwhile is no longer loaded, and nothing is said of it.
     """
-    broken = []
+    newest_first = sorted(files, key=_version, reverse=True)[:MAX_FILES]
+    is_read = codec == LZ4
     left = MAX_BYTES
-    for file in files[:MAX_FILES]:
-        size = _size(storage, join(checkpoint, file))
-        if size == 0:
-            broken.append(BrokenStateFile(file=file, reason="it is empty", is_spare=file in spares))
-        elif size is not None and size <= left and codec == LZ4:
+    troubles: dict[str, str] = {}
+    for number, file in enumerate(newest_first):
+        address = join(checkpoint, file)
+        if is_read and number < MAX_READ and left > 0:
+            size, troubles[file] = _trouble(storage, address)
             left -= size
-            if reason := _trouble(storage, join(checkpoint, file)):
-                broken.append(BrokenStateFile(file=file, reason=reason, is_spare=file in spares))
-    return StateFileFacts(checked=min(len(files), MAX_FILES), total=len(files), broken=tuple(broken))
+        else:
+            troubles[file] = _EMPTY if _size(storage, address) == 0 else ""
+    broken = [
+        BrokenStateFile(file=file, reason=troubles[file], is_spare=file in spares)
+        for file in files
+        if troubles.get(file)
+    ]
+    return StateFileFacts(checked=len(newest_first), total=len(files), broken=tuple(broken))
+
+
+_EMPTY = "it is empty"
+
+
+def _version(file: str) -> int:
+    """`state/0/3/17_<id>.changelog` → 17."""
+    digits = file.rpartition("/")[2].partition(".")[0].partition("_")[0]
+    return int(digits) if digits.isdecimal() else -1
 
 
 def _size(storage: ReadableStorage, address: str) -> int | None:
@@ -52,13 +69,15 @@ def _size(storage: ReadableStorage, address: str) -> int | None:
     return details[0].size if details else None
 
 
-def _trouble(storage: ReadableStorage, address: str) -> str:
-    """Why a load can't read the file; empty where it can, or where the file is gone or too large to be read here."""
+def _trouble(storage: ReadableStorage, address: str) -> tuple[int, str]:
+    """Its size, and why a load can't read it; empty where it can, or where the file is gone or too large to be read here."""
     try:
         content = storage.read(address)
     except (ObjectNotFoundError, ObjectTooLargeError):
-        return ""
+        return 0, ""
+    if not content:
+        return 0, _EMPTY
     if not content.startswith(MAGIC):
-        return f"it does not begin with a block of {LZ4}"
+        return len(content), f"it does not begin with a block of {LZ4}"
     changes, trouble = unpacked(content)
-    return "" if changes.endswith(END) else trouble
+    return len(content), "" if changes.endswith(END) else trouble

@@ -1,0 +1,96 @@
+"""The files of changes that a start loads: whole, or empty, cut or changed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamops.checkpoint.inspect import inspect_checkpoint
+from streamops.checkpoint.lz4_blocks import unpacked
+from streamops.checkpoint.state_changes import MAX_FILES, MAX_READ, read_changes
+from streamops.health.verdict import Severity
+from streamops.restart.engines import engine_of
+from streamops.restart.predict_depth import predict_in_depth
+from streamops.storage import join
+from streamops.storage.memory import MemoryStorage
+from support.base_checkpoint import ADDRESS, files, stored
+from support.checked import checked
+from support.counting_storage import CountingStorage
+from support.state_files import CHANGES, EMPTY_BLOCK, END, block, change
+
+FILE = "state/0/0/5.delta"
+TWO_BLOCKS = block(change(b"a" * 50_000, b"b")) + block(change(b"c", b"d") + END) + EMPTY_BLOCK
+
+
+def trouble(content, *, codec="lz4"):
+    storage = MemoryStorage()
+    storage.write(join(ADDRESS, FILE), content)
+    return [broken.reason for broken in read_changes(storage, ADDRESS, [FILE], codec=codec).broken]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(CHANGES, id="as it was written"),
+        pytest.param(TWO_BLOCKS, id="in several blocks"),
+        pytest.param(CHANGES + b"xyz", id="with something behind"),
+        pytest.param(CHANGES[: -len(EMPTY_BLOCK)], id="without the mark behind the last block"),
+        pytest.param(CHANGES[:-1], id="that mark cut"),
+    ],
+)
+def test_what_spark_loads_is_whole(content):
+    assert trouble(content) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "it is empty"),
+        (bytes(70), "it does not begin with a block"),
+        (CHANGES[:40], "is cut"),
+        (TWO_BLOCKS[: len(block(change(b"a" * 50_000, b"b")))], "no whole block"),
+        (CHANGES[:30] + bytes([CHANGES[30] ^ 0xFF]) + CHANGES[31:], "not as it was written"),
+    ],
+)
+def test_what_spark_fails_on_is_told(content, reason):
+    (told,) = trouble(content)
+
+    assert reason in told
+
+
+def test_of_another_codec_only_nothing_is_known_to_be_wrong():
+    assert trouble(b"(\xb5/\xfd", codec="zstd") == []
+    assert trouble(b"", codec="zstd") == ["it is empty"]
+
+
+@given(st.binary(max_size=200) | st.binary(max_size=60).map(lambda tail: CHANGES[:21] + tail))
+def test_hostile_content_gives_an_answer(content):
+    unpacked(content)
+    trouble(content)
+
+
+def test_the_newest_versions_are_read_and_no_more_than_so_many():
+    storage = CountingStorage(MemoryStorage())
+    names = [f"state/0/{partition}/{version}.delta" for partition in range(100) for version in range(1, 11)]
+    for name in names:
+        storage.write(join(ADDRESS, name), b"" if name.endswith(("/10.delta", "/1.delta")) else CHANGES)
+
+    found = read_changes(storage, ADDRESS, names)
+
+    assert {broken.file.rpartition("/")[2] for broken in found.broken} == {"10.delta"}
+    assert (found.checked, found.total) == (MAX_FILES, 1000)
+    assert storage.calls["read"] == MAX_READ
+
+
+def test_a_broken_snapshot_counts_where_spark_can_not_go_round_it():
+    """SPARK-54121: 4.2 takes the changes below it, older ones fail."""
+    deltas = {f"state/0/0/{version}.delta": CHANGES for version in range(1, 6)}
+    found = files() | deltas | {"state/0/0/4.snapshot": CHANGES[:30]}
+    alone = files() | {"state/0/0/5.delta": CHANGES, "state/0/0/4.snapshot": CHANGES[:30]}
+
+    def fails(content, version):
+        return not predict_in_depth(inspect_checkpoint(stored(content), ADDRESS), engine_of(version)).succeeds
+
+    assert [fails(found, version) for version in ("4.1", "4.2")] == [True, False]
+    assert [fails(alone, version) for version in ("4.1", "4.2")] == [True, True]
+    (told,) = checked(found).findings
+    assert (told.rule, told.severity) == ("broken-state-file", Severity.WARNING)
