@@ -92,6 +92,7 @@ def _look(storage: ReadableStorage, address: str) -> CheckpointSnapshot:
         version=_batch_to_run(facts),
         partitions_hint=_partitions(facts.newest),
         unique_ids=_unique_ids(facts),
+        looks_ahead=facts.has_pending_batch,
     )
     return CheckpointSnapshot(
         facts=facts,

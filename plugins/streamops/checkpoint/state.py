@@ -118,17 +118,19 @@ def read_state(
     version: int,
     partitions_hint: int | None = None,
     unique_ids: UniqueIds | None = None,
+    looks_ahead: bool = False,
 ) -> StateFacts:
     """The state that a start at `version` loads: the id of the batch to run.
 
     Expected are as many partitions as the commit has unique ids for, else what the operator's metadata tell, else
     `partitions_hint`, the shuffle partitions of the offset entry, else those that are there. Without the ids of a commit
-    of v2, files of that format do not count. Raises StorageError when a folder can't be asked.
+    of v2, files of that format do not count. `looks_ahead`: whether the version after is looked at as well. Raises
+    StorageError when a folder can't be asked.
     """
     names = storage.list(join(checkpoint, STATE))
     listed = _numbers(names)
     ids = unique_ids or {}
-    survey = _Survey(version)
+    survey = _Survey(version, looks_ahead=looks_ahead)
     for operator in sorted({*listed, *ids}):
         read = _OperatorReader(storage, join(checkpoint, STATE), operator, ids.get(operator, ()), partitions_hint)
         survey.add(read)
@@ -304,8 +306,9 @@ class _OperatorReader:
 class _Survey:
     """Adds up what the operators show."""
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, *, looks_ahead: bool) -> None:
         self._version = version
+        self._looks_ahead = looks_ahead
         self._operators: list[OperatorFacts] = []
         self._unloadable: list[UnloadableStore] = []
         self._unloadable_total = 0
@@ -325,7 +328,7 @@ class _Survey:
                 self._unloadable_total += 1
                 if len(self._unloadable) < SHOWN_UNLOADABLE:
                     self._unloadable.append(store)
-        for partition in read.present:
+        for partition in read.present if self._looks_ahead else ():
             self._unloadable_next += read.check(partition, self._version + 1)
         if self._version > 0:
             self._unloadable_total += (absent_total - len(absent)) * len(read.stores)
