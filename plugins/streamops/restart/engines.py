@@ -51,7 +51,7 @@ class Engine:
     broken_state_error: str
     """Text of the error where a file of the state can't be read; empty where it depends on the damage."""
     goes_round_snapshots: bool = False
-    """Whether a broken snapshot of the HDFS provider is replaced by the one before it and the changes since (SPARK-54121)."""
+    """Whether a broken snapshot of a store is replaced by the one before it and the changes since (SPARK-54121)."""
     first_finishing: int = 0
     """The first patch release whose availableNow finishes a batch in flight after partitions of a Kafka topic have changed:
     SPARK-53560, of September 2025, which 3.5.6 and 4.0.1 lack and 3.5.7, 4.0.2 and 4.1.0 have (KafkaMicroBatchStream of each)."""

@@ -106,11 +106,12 @@ def plan_in_depth(
     none; None where nobody has said. With the former drivers tell of batches that no log has when they die: what is `known` of
     them then proves no loss of entries.
     """
+    if is_continuous:
+        snapshot = replace(snapshot, facts=snapshot.facts.as_continuous())
     plan = _plan_in_depth(
         snapshot, None if tracks_progress_async else known, engine, tracks_progress_async, is_continuous=is_continuous
     )
-    facts = snapshot.facts.as_continuous() if is_continuous else snapshot.facts
-    return with_findings(plan, findings_at_start(facts, _expected(engine, source_form), snapshot))
+    return with_findings(plan, findings_at_start(snapshot.facts, _expected(engine, source_form), snapshot))
 
 
 def _plan_in_depth(
@@ -121,8 +122,6 @@ def _plan_in_depth(
     *,
     is_continuous: bool | None,
 ) -> RestartPlan:
-    if is_continuous:
-        snapshot = replace(snapshot, facts=snapshot.facts.as_continuous())
     facts = snapshot.facts
     if is_continuous is None and facts.looks_continuous:
         return RestartPlan(

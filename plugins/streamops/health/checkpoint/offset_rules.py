@@ -18,10 +18,10 @@ from streamops.checkpoint.source_offsets import (
     says_nothing,
 )
 from streamops.health.checkpoint.expectations import Expectations
+from streamops.health.checkpoint.file_rules import FAILS
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
-_READ_BY_THE_QUERY = "each start fails, the same way each time"
 _RESTORE = (
     "restore it from a copy, or write it anew from the entry below and the end offsets that the progress event shows"
 )
@@ -43,7 +43,7 @@ def source_count_differs(facts: CheckpointFacts, expected: Expectations) -> Iter
         severity=Severity.CRITICAL,
         file=f"{OFFSETS}/{now.batch}",
         evidence=f"{_sources(has)} here, {_sources(had)} in {OFFSETS}/{before.batch}",
-        meaning=f"Spark tells sources apart by their place, and reads both entries: {_READ_BY_THE_QUERY}, whatever the query has",
+        meaning=f"Spark tells sources apart by their place, and reads both entries: {FAILS}, whatever the query has",
         repair=f"restore {OFFSETS}/{now.batch} from a copy; it has one line for each source of the query, in its order",
         not_when="to add a source: in a checkpoint of version v1 none can be added, nor taken away",
         start=StartEffect(
@@ -117,7 +117,7 @@ def _unlike(file: str, evidence: str, *, error: str, repair: str = _RESTORE) -> 
         severity=Severity.CRITICAL,
         file=file,
         evidence=evidence,
-        meaning=f"the source can't read it: {_READ_BY_THE_QUERY}",
+        meaning=f"the source can't read it: {FAILS}",
         repair=repair,
         not_when="do not delete a committed entry: its input would be read again",
         start=StartEffect(kind=AtStart.FAILS, summary=f"{file}: {evidence}, and a start fails on it", error=error),
@@ -138,7 +138,7 @@ def file_offset_back(facts: CheckpointFacts, expected: Expectations) -> Iterator
             severity=Severity.CRITICAL,
             file=file,
             evidence=evidence,
-            meaning=f"the source is asked for a range that ends before it begins: {_READ_BY_THE_QUERY}",
+            meaning=f"the source is asked for a range that ends before it begins: {FAILS}",
             repair=_RESTORE,
             start=StartEffect(
                 kind=AtStart.FAILS, summary=f"{file} ends before the entry below: {evidence}", error="assertion failed"
@@ -171,7 +171,7 @@ def impossible_kafka_offsets(facts: CheckpointFacts, expected: Expectations) -> 
             evidence=evidence,
             meaning="all that the topic still holds is read again, without an error"
             if is_reread
-            else f"-1 and -2 mean latest and earliest in `startingOffsets` alone: {_READ_BY_THE_QUERY}",
+            else f"-1 and -2 mean latest and earliest in `startingOffsets` alone: {FAILS}",
             repair=_RESTORE,
             not_when="`failOnDataLoss=false` is no way out: the numbers are no positions",
             start=StartEffect(

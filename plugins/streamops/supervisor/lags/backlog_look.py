@@ -21,9 +21,9 @@ def read_backlogs(
 ) -> tuple[Backlog, ...]:
     """Of each checkpoint, in order; none for a stream that reads Kafka. What can't be asked is an answer as well."""
     source = spec.source
-    foreign = next((one.facts for one in checkpoints[:1] if _is_foreign(one, spec)), None)
-    if foreign:
-        reason = f"offsets/{foreign.last_offset} was not written by such a source: whether anything waits is not known"
+    if checkpoints and _is_foreign(checkpoints[0], spec):
+        entry = f"offsets/{checkpoints[0].facts.last_offset}"
+        reason = f"{entry} was not written by such a source: whether anything waits is not known"
         return (Backlog(has_any=None, reason=reason),)
     try:
         if isinstance(source, DeltaTableSource):
