@@ -8,7 +8,7 @@ from statistics import median
 
 from bench.figure import Figure, timed
 from bench.synthetic import Size, build, lose_newest_state
-from streamops.restart.engines import PINNED
+from streamops.health.engines import PINNED
 from streamops.storage.local import LocalStorage
 from streamops.supervisor.checks.checkup import Checkup, check
 from support.counting_storage import CountingStorage

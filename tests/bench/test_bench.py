@@ -6,8 +6,8 @@ from bench import fleet, look
 from bench.catchup import Run, figures
 from bench.figure import Figure, keep
 from bench.synthetic import Size, build, lose_newest_state
+from streamops.health.engines import PINNED
 from streamops.health.verdict import Verdict
-from streamops.restart.engines import PINNED
 from streamops.storage.local import LocalStorage
 from streamops.supervisor.checks.checkup import check
 

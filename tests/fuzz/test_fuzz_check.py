@@ -16,7 +16,7 @@ from streamops.checkpoint.inspect import MAX_INPUT_FOLDERS
 from streamops.cli.check import checkup_fields
 from streamops.cli.check_text import show_checkup
 from streamops.errors import StorageError
-from streamops.restart.engines import ENGINES
+from streamops.health.engines import ENGINES
 from streamops.supervisor.checks.checkup import check
 from support.hostile import Fence, contents, trees
 

@@ -10,14 +10,15 @@ from streamops.checkpoint import read_checkpoint
 from streamops.clock import SystemClock
 from streamops.coverage import cover
 from streamops.coverage.start_effect import changed_since_planned
+from streamops.health.engines import engine_of
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
-from streamops.restart import Safety, plan_restart
-from streamops.restart.engines import engine_of
+from streamops.restart import Safety
 from streamops.storage.local import LocalStorage
 from streamops.supervisor.lags.covered_plan import with_retry
 from streamops.supervisor.lags.kafka_needs import read_needs
 from support.kafka_starts import start
+from support.plans import plan_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
@@ -67,7 +68,7 @@ def foretold(cluster, query):
     broker = ConfluentBroker(KafkaAccess(bootstrap=cluster.bootstrap), SystemClock())
     coverage = cover(needs.sources, broker.scan([query["topic"]]))
     assert [one.partition for one in changed_since_planned(coverage)] == [2]
-    plan = plan_restart(read_checkpoint(LocalStorage(), address), known=None)
+    plan = plan_of(read_checkpoint(LocalStorage(), address))
     versions = ("4.2.0", "4.0.1")
     return {
         version: with_retry(plan, coverage, is_available_now=True, engine=engine_of(version)) for version in versions

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from streamops.health.checkpoint.watch import Watch
+from streamops.health.engines import PINNED
 from streamops.restart import Safety
-from streamops.restart.engines import PINNED
 from streamops.storage.local import LocalStorage
 from streamops.supervisor.checks.checkup import SourceInput, check
 

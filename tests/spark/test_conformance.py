@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
+from streamops.health.engines import PINNED
 from streamops.restart import RestartPlan, Safety
-from streamops.restart.engines import PINNED
-from streamops.restart.plan import plan_in_depth
-from streamops.restart.predict_depth import predict_in_depth
 from streamops.storage.local import LocalStorage
 from support.damage_matrix import DEPTH_ROWS, OFFSET_ROWS, ROWS
+from support.plans import plan_of
 
 pytestmark = pytest.mark.spark
 
@@ -137,7 +136,7 @@ def ledger():
 def compare(query: FileQuery, code: str, ledger) -> None:
     """Foretell, start, compare."""
     snapshot = inspect_checkpoint(LocalStorage(), f"file://{query.checkpoint}")
-    foretold = plan_in_depth(snapshot, known=None, engine=PINNED)
+    foretold = plan_of(snapshot, engine=PINNED)
     fails = foretold.safety is Safety.FUTILE or bool(foretold.expected_error)
 
     ran, error = query.run()
@@ -230,11 +229,11 @@ def test_a_batch_whose_input_is_gone_is_committed_without_it_and_was_foretold_so
     (query.checkpoint / "commits/4").unlink()
     (query.checkpoint / "commits/.4.crc").unlink()
     (query.inputs / "4.json").unlink()
-    foretold = predict_in_depth(inspect_checkpoint(LocalStorage(), f"file://{query.checkpoint}"), PINNED)
+    foretold = plan_of(inspect_checkpoint(LocalStorage(), f"file://{query.checkpoint}"), engine=PINNED)
 
     ran, error = query.run()
 
-    assert foretold.loses_input
+    assert (foretold.safety, foretold.next_batch) == (Safety.UNSAFE, 4)
     assert error == ""
     assert ran == [4, 5]
     ledger["agree"].append({"row": "P20", "foretold": foretold.summary, "expected_error": "", "ran": ran})
@@ -260,10 +259,10 @@ def test_state_that_is_gone_altogether_looks_like_a_query_without_state(stateful
     """Nothing in a checkpoint tells the two apart; Spark itself knows from the query."""
     kept = {name: content for name, content in stateful.files().items() if not name.startswith("state/")}
     query = stateful.restored(kept, tmp_path / "checkpoint")
-    foretold = predict_in_depth(inspect_checkpoint(LocalStorage(), f"file://{query.checkpoint}"), PINNED)
+    foretold = plan_of(inspect_checkpoint(LocalStorage(), f"file://{query.checkpoint}"), engine=PINNED)
 
     ran, error = query.run()
 
-    assert foretold.succeeds
+    assert foretold.expected_error == ""
     assert ran == []
     assert "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY" in error

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from streamops.health.checkpoint.watch import Watch
+from streamops.health.engines import PINNED
 from streamops.restart import Safety
-from streamops.restart.engines import PINNED
 from streamops.storage.local import LocalStorage
 from streamops.supervisor.checks.checkup import check
 from streamops.supervisor.checks.source_table import SourceTable

@@ -22,8 +22,8 @@ from streamops.cli.main import main
 from streamops.errors import StorageError
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.checkpoint.watch import Watch
+from streamops.health.engines import PINNED
 from streamops.health.verdict import Severity, Verdict
-from streamops.restart.engines import PINNED
 from streamops.storage.local import LocalStorage
 from streamops.supervisor.checks.checkup import check
 from support.waiting import eventually

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from streamops.health.engines import PINNED
 from streamops.restart import Safety
-from streamops.restart.engines import PINNED
 from streamops.storage.local import LocalStorage
 from streamops.supervisor.checks.checkup import check
 from streamops.supervisor.checks.sink_look import SinkPlace

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from streamops.health.checkpoint.watch import Watch
-from streamops.restart.engines import engine_of
+from streamops.health.engines import engine_of
 from streamops.storage import join
 from streamops.supervisor.checks.checkup import check
 from support.base_checkpoint import ADDRESS, stored

@@ -7,7 +7,7 @@ has just written. Codes (P0 …) name the rows; expectations are what real runs 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from streamops.restart.engines import ENGINES
+from streamops.health.engines import ENGINES
 
 Files = dict[str, bytes]
 Edit = Callable[[Files], None]

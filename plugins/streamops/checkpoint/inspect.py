@@ -89,7 +89,7 @@ def _look(storage: ReadableStorage, address: str) -> CheckpointSnapshot:
     state = read_state(
         storage,
         address,
-        version=_batch_to_run(facts),
+        version=facts.next_batch,
         partitions_hint=_partitions(facts.newest),
         unique_ids=_unique_ids(facts),
         looks_ahead=facts.has_pending_batch,
@@ -125,11 +125,6 @@ def _has_moved(storage: ReadableStorage, facts: CheckpointFacts) -> bool:
     )
 
 
-def _batch_to_run(facts: CheckpointFacts) -> int:
-    """The state that it needs has the same number: the state after the batch before."""
-    return facts.last_offset + 1 if facts.last_offset == facts.last_commit else max(facts.last_offset, 0)
-
-
 def _file_sources(newest: OffsetEntry | None) -> tuple[FileSource, ...]:
     """Positional entries keep their sources' logs in folders by number, entries of v2 by id."""
     if newest is None:
@@ -163,7 +158,7 @@ def _state_codec(newest: OffsetEntry | None) -> str:
 
 def _unique_ids(facts: CheckpointFacts) -> dict[int, tuple[tuple[str, ...], ...]]:
     """Of the state after the newest commit; that is the state to load unless a batch further back runs."""
-    if facts.commit is None or facts.last_commit + 1 != _batch_to_run(facts):
+    if facts.commit is None or facts.last_commit + 1 != facts.next_batch:
         return {}
     return {operator.operator: operator.partitions for operator in facts.commit.state_unique_ids}
 

@@ -123,6 +123,12 @@ class CheckpointFacts:
         return self.last_offset < 0 and self.last_commit < 0
 
     @property
+    def next_batch(self) -> int:
+        """What a start runs first, and the version of the state that it loads: the newest planned batch, unless exactly that
+        one is committed (MicroBatchExecution, 3.5 to 4.3)."""
+        return self.last_offset + 1 if self.last_offset == self.last_commit else max(self.last_offset, 0)
+
+    @property
     def has_pending_batch(self) -> bool:
         """Whether the newest planned batch is not committed: the next start runs it again."""
         return self.last_offset > self.last_commit

@@ -27,9 +27,9 @@ from streamops.errors import SettingsError, StorageError
 from streamops.health.checkpoint.expectations import MAX_FILE_AGE
 from streamops.health.checkpoint.judge import explanations
 from streamops.health.checkpoint.watch import Watch
+from streamops.health.engines import PINNED, engine_of
 from streamops.health.verdict import Verdict
 from streamops.restart import Safety
-from streamops.restart.engines import PINNED, engine_of
 from streamops.spec import StreamSpec
 from streamops.spec.stream import is_stream_name
 from streamops.storage.address import canonical_address, is_root
@@ -257,6 +257,7 @@ def checkup_fields(checkup: Checkup) -> dict[str, object]:
                 "meaning": finding.meaning,
                 "repair": finding.repair,
                 "not_when": finding.not_when,
+                "at_start": finding.start.kind if finding.start else None,
             }
             for finding in checkup.findings
         ],

@@ -49,6 +49,8 @@ class AtStart(StrEnum):
     """Input is read again in a batch that no sink recognises."""
     UNDECIDED = "undecided"
     """It may do any of that."""
+    UNREAD = "unread"
+    """What decides could not be read, or nobody has said it: another look may tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,8 @@ class StartEffect:
     summary: str
     """For the restart plan: what is there, and what comes of it."""
     error: str = ""
-    """A piece of the error's text, where it fails and the text is known."""
+    """A piece of the error's text, where one comes and the text is known. One that comes after a batch goes with another kind
+    than FAILS: the batch is written each time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +82,7 @@ class Finding:
     not_when: str = ""
     """When that repair would do harm."""
     start: StartEffect | None = None
-    """None where a start goes as it would without, or the restart plan knows by itself."""
+    """None where a start goes as it would without."""
 
 
 def worst_of(findings: Iterable[Finding]) -> Severity:

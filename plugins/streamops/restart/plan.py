@@ -1,7 +1,7 @@
-"""Whether what Spark will do if started on a checkpoint now is acceptable.
+"""What a start on a checkpoint now would do, and whether that is acceptable. Pure.
 
-What that is, `predict` says, and the findings on the checkpoint that name an effect on the next start: so a finding that says
-that a start fails, loses or repeats never stands beside a plan that calls it safe.
+Two healthy logs tell which batch comes next; whatever else counts is a finding of the catalogue that names its effect on a start
+(`health.checkpoint.judge`). So a finding that says that a start fails, loses or repeats never stands beside a plan that is safe.
 """
 
 from collections.abc import Iterable
@@ -9,15 +9,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from streamops.checkpoint import CheckpointFacts
-from streamops.checkpoint.inspect import CheckpointSnapshot
-from streamops.checkpoint.source_offsets import OffsetForm
-from streamops.control.records import Position
-from streamops.health.checkpoint import Expectations
-from streamops.health.checkpoint.judge import findings_at_start
+from streamops.health.checkpoint.judge import Evidence
 from streamops.health.verdict import AtStart, Finding, StartEffect
-from streamops.restart.engines import PINNED, Engine
-from streamops.restart.predict import Prediction, SourceRange, predict_start
-from streamops.restart.predict_depth import predict_in_depth
+from streamops.sink import SinkView, newest_batch, recognises_batches
 
 
 class Safety(StrEnum):
@@ -56,88 +50,78 @@ class SinkGuarantee(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRange:
+    """What the first batch reads of one source, as the offset log has it; None for "not yet" and "not planned yet"."""
+
+    start: str | None
+    end: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RestartPlan:
     """One answer before a start."""
 
     safety: Safety
     summary: str
     next_batch: int | None = None
+    """The first batch that runs; None where none does."""
     reruns: tuple[int, ...] = ()
+    """Batches that ran before and run again."""
     expected_error: str = ""
+    """A piece of the error's text; empty where the start succeeds, or the text is not known."""
     ranges: tuple[SourceRange, ...] = ()
     """What the first batch reads of each source, where it runs again."""
 
 
-def plan_restart(
-    facts: CheckpointFacts,
-    *,
-    known: Position | None,
-    engine: Engine = PINNED,
-    tracks_progress_async: bool = False,
-    is_continuous: bool = False,
-    source_form: OffsetForm | None = None,
-) -> RestartPlan:
-    """The plan for a start now; `known` is the position that the control log recorded last, `source_form` what the declared
-    source writes.
-
-    Order: what keeps Spark from running a batch comes first, then what our own log knows better, then what it would do in
-    silence, then the healthy shapes.
-    """
-    if tracks_progress_async:
-        facts, known = replace(facts, has_previous_offset=True), None
-    if is_continuous:
-        facts = facts.as_continuous()
-    expected = _expected(engine, source_form)
-    return with_findings(_judged(predict_start(facts, engine), facts, known), findings_at_start(facts, expected))
+def plan_restart(evidence: Evidence, findings: Iterable[Finding]) -> RestartPlan:
+    """The plan for a start now; `findings` are those on this evidence."""
+    plan = _by_the_logs(evidence.facts)
+    if evidence.sink and plan.reruns:
+        plan = _with_sink(plan, evidence.facts, evidence.sink)
+    return with_findings(plan, findings)
 
 
-def plan_in_depth(
-    snapshot: CheckpointSnapshot,
-    *,
-    known: Position | None,
-    engine: Engine = PINNED,
-    tracks_progress_async: bool | None = False,
-    is_continuous: bool | None = False,
-    source_form: OffsetForm | None = None,
-) -> RestartPlan:
-    """As `plan_restart`, from everything that can be read: the sources' logs, the input, the state.
-
-    With async progress tracking a hole below the newest entry is no obstacle, with the trigger continuous a blank header is
-    none; None where nobody has said. With the former drivers tell of batches that no log has when they die: what is `known` of
-    them then proves no loss of entries.
-    """
-    if is_continuous:
-        snapshot = replace(snapshot, facts=snapshot.facts.as_continuous())
-    plan = _plan_in_depth(
-        snapshot, None if tracks_progress_async else known, engine, tracks_progress_async, is_continuous=is_continuous
-    )
-    return with_findings(plan, findings_at_start(snapshot.facts, _expected(engine, source_form), snapshot))
-
-
-def _plan_in_depth(
-    snapshot: CheckpointSnapshot,
-    known: Position | None,
-    engine: Engine,
-    tracks_progress_async: bool | None,
-    *,
-    is_continuous: bool | None,
-) -> RestartPlan:
-    facts = snapshot.facts
-    if is_continuous is None and facts.looks_continuous:
-        return RestartPlan(
-            safety=Safety.UNKNOWN,
-            summary="the headers are blank: a start works with the trigger continuous, and fails with any other",
-        )
-    leaves_holes = facts.looks_async if tracks_progress_async is None else tracks_progress_async
-    if facts.has_previous_offset or not leaves_holes:
-        return _judged(predict_in_depth(snapshot, engine), facts, known)
-    if tracks_progress_async:
-        bridged = replace(facts, has_previous_offset=True)
-        return _judged(predict_in_depth(replace(snapshot, facts=bridged), engine), bridged, known)
+def _by_the_logs(facts: CheckpointFacts) -> RestartPlan:
+    """As Spark finds its next batch (MicroBatchExecution, 3.5 to 4.3)."""
+    batch = facts.next_batch
+    if facts.is_new:
+        return RestartPlan(safety=Safety.SAFE, summary="new checkpoint: batch 0 is the first", next_batch=0)
+    if facts.last_offset == facts.last_commit:
+        summary = f"batch {facts.last_commit} is committed: batch {batch} is planned next"
+        return RestartPlan(safety=Safety.SAFE, summary=summary, next_batch=batch)
     return RestartPlan(
-        safety=Safety.UNKNOWN,
-        summary="both logs lack the same batches: a start works with async progress tracking, and fails without it",
+        safety=Safety.SAFE_IF_IDEMPOTENT,
+        summary=f"batch {batch} was planned but not committed: it runs again with exactly its range",
+        next_batch=batch,
+        reruns=(batch,),
+        ranges=_ranges(facts),
     )
+
+
+def _ranges(facts: CheckpointFacts) -> tuple[SourceRange, ...]:
+    """From the end of the entry below to the end of the newest one; sources pair up by position, or by id in v2."""
+    newest, previous = facts.newest, facts.previous
+    if newest is None or (previous is None and newest.batch > 0):
+        return ()
+    starts = dict(zip(previous.source_names, previous.sources, strict=True)) if previous else {}
+    return tuple(
+        SourceRange(start=starts.get(name), end=end)
+        for name, end in zip(newest.source_names, newest.sources, strict=True)
+    )
+
+
+def _with_sink(plan: RestartPlan, facts: CheckpointFacts, view: SinkView) -> RestartPlan:
+    """A batch that runs again repeats nothing where the sink was seen to know batches."""
+    latest = newest_batch(view.latest)
+    if latest is None or not recognises_batches(view.latest):
+        return plan
+    following = facts.last_offset + 1
+    told = (
+        f"the sink has it, and drops it then: nothing is repeated, batch {following} is the next to count"
+        if latest >= facts.last_offset
+        else "the sink does not have it yet"
+    )
+    return replace(plan, safety=Safety.SAFE, summary=f"{plan.summary}; {told}")
 
 
 def with_findings(plan: RestartPlan, findings: Iterable[Finding]) -> RestartPlan:
@@ -145,8 +129,8 @@ def with_findings(plan: RestartPlan, findings: Iterable[Finding]) -> RestartPlan
     effects = [finding.start for finding in findings if finding.start]
     if not effects:
         return plan
-    worst = max(effects, key=lambda effect: SAFETIES.index(_SAFETY[effect.kind]))
-    return _with_effect(plan, worst)
+    # Of equals the first: it is what a start meets first.
+    return _with_effect(plan, max(effects, key=lambda effect: SAFETIES.index(_SAFETY[effect.kind])))
 
 
 def _with_effect(plan: RestartPlan, effect: StartEffect) -> RestartPlan:
@@ -155,13 +139,7 @@ def _with_effect(plan: RestartPlan, effect: StartEffect) -> RestartPlan:
         return plan
     if effect.kind is AtStart.FAILS:
         return RestartPlan(safety=safety, summary=effect.summary, expected_error=effect.error)
-    return replace(plan, safety=safety, summary=effect.summary)
-
-
-def _expected(engine: Engine, source_form: OffsetForm | None) -> Expectations:
-    return Expectations(
-        offset_formats=engine.offset_formats, commit_formats=engine.commit_formats, source_form=source_form
-    )
+    return replace(plan, safety=safety, summary=effect.summary, expected_error=effect.error)
 
 
 SAFETIES = (
@@ -179,51 +157,5 @@ _SAFETY = {
     AtStart.REPEATS: Safety.UNSAFE,
     # A person decides: to look again would never tell more.
     AtStart.UNDECIDED: Safety.BLOCKED,
+    AtStart.UNREAD: Safety.UNKNOWN,
 }
-
-
-def _judged(prediction: Prediction, facts: CheckpointFacts, known: Position | None) -> RestartPlan:
-    if prediction.next_batch is None:
-        return _planned(prediction, Safety.FUTILE, advice=_advice(facts, prediction))
-    if plan := _moved_back(facts, known):
-        return plan
-    if prediction.expected_error or prediction.repeats or prediction.loses_identity or prediction.loses_input:
-        return _planned(prediction, Safety.UNSAFE, advice=_advice(facts, prediction))
-    if prediction.is_undecided:
-        return _planned(prediction, Safety.UNKNOWN)
-    return _planned(prediction, Safety.SAFE_IF_IDEMPOTENT if prediction.reruns else Safety.SAFE)
-
-
-def _planned(prediction: Prediction, safety: Safety, *, advice: str = "") -> RestartPlan:
-    return RestartPlan(
-        safety=safety,
-        summary=f"{prediction.summary}: {advice}" if advice else prediction.summary,
-        next_batch=prediction.next_batch,
-        reruns=prediction.reruns,
-        expected_error=prediction.expected_error,
-        ranges=prediction.ranges,
-    )
-
-
-def _advice(facts: CheckpointFacts, prediction: Prediction) -> str:
-    """What to do, in half a sentence; empty where the reason says it."""
-    if prediction.loses_identity:
-        return "it goes on under a new query id, and idempotent sinks take batches twice; put metadata back"
-    if not facts.has_metadata and not facts.is_new:
-        return "put the file with the old query id back"
-    return "" if facts.has_previous_offset else "restore it"
-
-
-def _moved_back(facts: CheckpointFacts, known: Position | None) -> RestartPlan | None:
-    """The checkpoint is behind its own past: Delta would drop the re-used batch ids in silence [P16c, restored backup]."""
-    if known is None or not known.query_id or known.offset < 0:
-        return None
-    has_lost_batches = facts.last_offset < known.offset
-    if not has_lost_batches or (facts.query_id and facts.query_id != known.query_id):
-        return None
-    return RestartPlan(
-        safety=Safety.UNSAFE,
-        summary=f"the control log has seen batch {known.offset}, the checkpoint ends at {facts.last_offset}: it was"
-        " restored from an older copy or partly deleted; idempotent sinks would drop the batches that come again",
-        next_batch=max(facts.last_offset, 0),
-    )

@@ -92,9 +92,7 @@ class Desk:
         """All that a plan rests on. Raises StreamOpsError where the facts can't be had."""
         look = self.supervisor.look()
         seen = look.observation if look.observation.in_depth else self.supervisor.in_depth(look)
-        return Sight(
-            look=look, around=self.surroundings(), checkpoints=seen.in_depth, coverages=seen.coverages, sink=seen.sink
-        )
+        return Sight(look=look, around=self.surroundings(), seen=seen)
 
     def confirm_dead(self, epoch: int, reason: str) -> Record:
         """Put a person's word for the end of an epoch's driver on record.

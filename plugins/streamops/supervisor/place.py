@@ -8,7 +8,7 @@ from streamops.control.registry import RegistryEntry, read_entry
 from streamops.control.state import LogState
 from streamops.control.state_root import require_state_root
 from streamops.errors import StorageError
-from streamops.restart.registered import has_run
+from streamops.health.checkpoint.registry_rules import has_run
 from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage
 from streamops.supervisor.commands import called, to_adopt, to_forget

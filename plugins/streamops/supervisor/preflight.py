@@ -1,18 +1,16 @@
 """What a start would mean for the data, over all checkpoints of a stream. Pure."""
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.control.records import Position
 from streamops.coverage import Coverage
-from streamops.health.checkpoint.judge import judge_delta_source, judge_sink
+from streamops.health.checkpoint import Evidence, Expectations, judge
+from streamops.health.engines import engine_after
 from streamops.restart import RestartPlan, Safety, plan_restart
-from streamops.restart.engines import engine_after
-from streamops.restart.plan import SAFETIES, plan_in_depth, with_findings
-from streamops.restart.registered import with_registry
-from streamops.restart.sink_effect import with_sink
+from streamops.restart.plan import SAFETIES
 from streamops.spec import TriggerKind
 from streamops.supervisor.lags.covered_plan import ANOTHER_BACKFILL, with_coverage, with_retry
 from streamops.supervisor.observe import Observation
@@ -51,16 +49,6 @@ def plans_of(observation: Observation) -> tuple[CheckpointPlan, ...]:
         else CheckpointPlan(checkpoint="", plan=_COMPANION_GONE)
         for facts, snapshot, position, coverage in each
     )
-    has_claims = known is not None
-    judged = with_registry(own.plan, observation.checkpoint, observation.registered, has_claims=has_claims)
-    own = replace(own, plan=judged)
-    if observation.source_table and observation.in_depth:
-        of_source = judge_delta_source(observation.in_depth[0], observation.source_table)
-        own = replace(own, plan=with_findings(own.plan, of_source))
-    if observation.sink:
-        plan = with_sink(own.plan, observation.checkpoint, observation.sink)
-        of_sink = judge_sink(observation.in_depth[0], observation.sink) if observation.in_depth else ()
-        own = replace(own, plan=with_findings(plan, of_sink))
     return (own, *others)
 
 
@@ -72,18 +60,22 @@ def worst_plan(observation: Observation) -> RestartPlan:
 def _plan(
     facts: CheckpointFacts, snapshot: CheckpointSnapshot | None, known: Position | None, observation: Observation
 ) -> RestartPlan:
-    """Trigger and options of the sink are of the stream's own query: companions run by batches, and log each."""
+    """What is declared, registered and asked is of the stream's own query: companions run by batches, and log each."""
     is_own = facts is observation.checkpoint
-    is_async = is_own and observation.tracks_progress_async
-    is_continuous = is_own and observation.trigger is TriggerKind.CONTINUOUS
-    form = observation.source_form
-    if snapshot is None:
-        return plan_restart(
-            facts, known=known, tracks_progress_async=is_async, is_continuous=is_continuous, source_form=form
-        )
-    return plan_in_depth(
-        snapshot, known=known, tracks_progress_async=is_async, is_continuous=is_continuous, source_form=form
+    evidence = Evidence(
+        facts=facts,
+        expected=Expectations(
+            known=known,
+            registered=observation.registered if is_own else None,
+            tracks_progress_async=is_own and observation.tracks_progress_async,
+            is_continuous=is_own and observation.trigger is TriggerKind.CONTINUOUS,
+            source_form=observation.source_form if is_own else None,
+        ),
+        snapshot=snapshot,
+        source_table=observation.source_table if is_own else None,
+        sink=observation.sink if is_own else None,
     )
+    return plan_restart(evidence, judge(evidence))
 
 
 def _covered(

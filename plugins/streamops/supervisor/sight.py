@@ -1,6 +1,6 @@
 """What plans and `status` rest on beyond a supervisor's own look."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from streamops.checkpoint import CheckpointFacts
@@ -8,7 +8,6 @@ from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.control.attendance import Attendance
 from streamops.coverage import Coverage
 from streamops.restart import RestartPlan
-from streamops.sink import SinkView
 from streamops.supervisor.drift import Declaration
 from streamops.supervisor.observe import Observation
 from streamops.supervisor.preflight import CheckpointPlan, plans_of, worst_plan
@@ -34,13 +33,19 @@ class Sight:
 
     look: Look
     around: Surroundings
-    checkpoints: tuple[CheckpointSnapshot, ...]
-    """The stream's own and then its companions'. Read even while a driver lives: a stop that no start could follow must
-    be known before."""
-    coverages: tuple[Coverage, ...] = ()
-    """Of each of them, what its query needs and what Kafka has; none where nobody was asked."""
-    sink: SinkView | None = None
-    """What the declared table has of the stream's own query; None where no table is found."""
+    seen: Observation
+    """With all that a start would come across, read even while a driver lives: a stop that no start could follow must be known
+    before."""
+
+    @property
+    def checkpoints(self) -> tuple[CheckpointSnapshot, ...]:
+        """The stream's own and then its companions'."""
+        return self.seen.in_depth
+
+    @property
+    def coverages(self) -> tuple[Coverage, ...]:
+        """Of each of them, what its query needs and what Kafka has; none where nobody was asked."""
+        return self.seen.coverages
 
     @property
     def checkpoint(self) -> CheckpointFacts:
@@ -50,27 +55,14 @@ class Sight:
     @property
     def start_plan(self) -> RestartPlan:
         """What Spark would do if it were started on the checkpoint as it stands now."""
-        return worst_plan(self._at_a_start)
+        return worst_plan(self.seen)
 
     @property
     def checkpoint_plans(self) -> tuple[CheckpointPlan, ...]:
         """The same for each checkpoint by itself."""
-        return plans_of(self._at_a_start)
+        return plans_of(self.seen)
 
     @property
     def is_unattended(self) -> bool:
         """Whether nobody is there who would start, restart or kill a driver."""
         return self.around.is_unattended(self.look.observation.now)
-
-    @property
-    def _at_a_start(self) -> Observation:
-        own, *companions = (snapshot.facts for snapshot in self.checkpoints)
-        seen = self.look.observation
-        return replace(
-            seen,
-            checkpoint=own,
-            companions=tuple(companions),
-            in_depth=self.checkpoints,
-            coverages=self.coverages,
-            sink=self.sink,
-        )

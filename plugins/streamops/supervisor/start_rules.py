@@ -5,6 +5,7 @@ from datetime import timedelta
 from itertools import takewhile
 
 from streamops.control.state import Desire
+from streamops.health.checkpoint.registry_rules import has_run, is_missing
 from streamops.restart import (
     FailureClass,
     RestartPlan,
@@ -14,7 +15,6 @@ from streamops.restart import (
     fruitless_row,
     wait_after,
 )
-from streamops.restart.registered import has_run, is_missing
 from streamops.spec import Mode, StreamSpec
 from streamops.supervisor.checkpoints import position_of
 from streamops.supervisor.commands import to_adopt, to_forget, to_release

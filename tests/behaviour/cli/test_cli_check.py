@@ -208,7 +208,7 @@ def test_input_in_another_place_is_critical(reading, tmp_path, capsys):
 
     assert (code, [finding["rule"] for finding in document["findings"]]) == (4, ["moved-input"])
     assert document["restart"]["safety"] == "unsafe"
-    assert "it fails, or reads all files there as new" in document["restart"]["summary"]
+    assert "a start fails, or reads all files there as new" in document["restart"]["summary"]
 
 
 def test_input_that_cannot_be_listed_hides_no_verdict_on_the_checkpoint(reading, capsys):

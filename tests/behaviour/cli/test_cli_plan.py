@@ -40,6 +40,9 @@ def test_a_batch_in_flight_runs_again_with_the_same_range(terminal: Terminal, ch
 
 
 def test_the_plan_rests_on_more_than_the_logs(terminal: Terminal, checkpoint: str) -> None:
+    terminal.declare(
+        "orders", source={"kafka": None, "files": {"path": "/data/in", "format": "json", "schema": "n BIGINT"}}
+    )
     terminal.started()
     write(checkpoint, planned=[0, 1], committed=[0, 1])
     for batch in (0, 1):
@@ -48,7 +51,7 @@ def test_the_plan_rests_on_more_than_the_logs(terminal: Terminal, checkpoint: st
     answer = terminal.run("plan", "orders")
 
     assert answer.code == 4
-    assert "orders: a start is futile: sources/0 ends at -1, the offset log has 1" in answer.out
+    assert "orders: a start is futile: sources/0 has no entry, offsets has 1" in answer.out
     assert "Spark will say: " in answer.out
     assert "no supervisor starts this without a person's word" in answer.out
     assert "the driver of epoch 1 may live" in answer.out

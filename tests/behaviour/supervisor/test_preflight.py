@@ -74,7 +74,7 @@ def test_a_companion_is_read_in_depth_too(world, stopped):
     decision = stopped.settle()
 
     assert decision.action is Action.PARKED
-    assert "sources/0 ends at -1, the offset log has 0" in decision.reason
+    assert "sources/0 has no entry, offsets has 0" in decision.reason
 
 
 class WithoutSources(MemoryStorage):

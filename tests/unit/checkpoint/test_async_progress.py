@@ -7,11 +7,11 @@ import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.control.records import Position
-from streamops.restart import Safety, plan_restart
-from streamops.restart.plan import plan_in_depth
-from streamops.restart.predict import SourceRange
+from streamops.restart import Safety
+from streamops.restart.plan import SourceRange
 from streamops.storage import join
 from support.base_checkpoint import ADDRESS, BASE_ID, INPUT, files, stored
+from support.plans import plan_of
 
 IN_FLIGHT = files(offsets_1=None, offsets_3=None, commits_1=None, commits_3=None, commits_4=None)
 """Offsets 0, 2 and 4, commits 0 and 2."""
@@ -19,7 +19,7 @@ IN_FLIGHT = files(offsets_1=None, offsets_3=None, commits_1=None, commits_3=None
 
 def planned(found, storage=None):
     snapshot = inspect_checkpoint(storage or stored(found), ADDRESS)
-    return plan_in_depth(snapshot, known=None, tracks_progress_async=True)
+    return plan_of(snapshot, tracks_progress_async=True)
 
 
 def test_the_entry_below_the_newest_is_the_next_lower_one():
@@ -75,7 +75,7 @@ def test_batches_that_ran_and_are_in_no_log_are_no_lost_entries_with_async_track
     known = Position(query_id=BASE_ID, offset=7, commit=7)
     snapshot = inspect_checkpoint(stored(files()), ADDRESS)
 
-    plan = plan_in_depth(snapshot, known=known, tracks_progress_async=is_on)
+    plan = plan_of(snapshot, known=known, tracks_progress_async=is_on)
 
     assert plan.safety is (Safety.SAFE if is_on else Safety.UNSAFE)
-    assert plan_restart(snapshot.facts, known=known, tracks_progress_async=is_on).safety is plan.safety
+    assert plan_of(snapshot.facts, known=known, tracks_progress_async=is_on).safety is plan.safety

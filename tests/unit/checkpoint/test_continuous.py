@@ -7,9 +7,9 @@ import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.source_offsets import KafkaOffset, KafkaPosition
-from streamops.restart import Safety, plan_restart
-from streamops.restart.plan import plan_in_depth
+from streamops.restart import Safety
 from support.base_checkpoint import ADDRESS, files, stored
+from support.plans import plan_of
 
 
 def written(**changed):
@@ -40,17 +40,17 @@ def test_its_positions_are_read():
     ],
 )
 def test_whether_a_start_works_is_up_to_its_trigger(is_continuous, safety):
-    assert plan_in_depth(written(), known=None, is_continuous=is_continuous).safety is safety
+    assert plan_of(written(), is_continuous=is_continuous).safety is safety
 
 
 def test_a_start_by_batches_fails_with_the_words_of_spark():
-    error = plan_in_depth(written(), known=None).expected_error
+    error = plan_of(written(), is_continuous=False).expected_error
 
     assert error == "WatermarkTracker.currentWatermark()"
 
 
 def test_an_epoch_that_was_marked_and_not_committed_runs_again():
-    plan = plan_restart(written(commits_4=None).facts, known=None, is_continuous=True)
+    plan = plan_of(written(commits_4=None).facts, is_continuous=True)
 
     assert (plan.safety, plan.reruns) == (Safety.SAFE_IF_IDEMPOTENT, (4,))
 
@@ -61,10 +61,10 @@ def test_one_blank_header_among_others_is_damage():
 
     assert not facts.looks_continuous
     assert [broken.file for broken in facts.broken] == ["offsets/4"]
-    assert plan_restart(facts, known=None).safety is Safety.FUTILE
+    assert plan_of(facts).safety is Safety.FUTILE
 
 
 def test_other_damage_of_its_entries_stays_damage():
-    plan = plan_in_depth(written(offsets_4=b""), known=None, is_continuous=True)
+    plan = plan_of(written(offsets_4=b""), is_continuous=True)
 
     assert (plan.safety, plan.expected_error) == (Safety.FUTILE, "Incomplete log file")

@@ -6,9 +6,9 @@ import pytest
 
 from recorder.hygiene import problems
 from streamops.checkpoint.source_offsets import KafkaOffset
+from streamops.health.engines import PINNED
 from streamops.health.verdict import Severity, Verdict
 from streamops.restart import Safety
-from streamops.restart.engines import PINNED
 from streamops.storage.local import LocalStorage
 from streamops.supervisor.checks.checkup import Checkup, check
 

@@ -4,13 +4,13 @@ import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.place import read_place
-from streamops.restart import Safety, plan_restart
-from streamops.restart.engines import PINNED
-from streamops.restart.plan import plan_in_depth
+from streamops.health.engines import PINNED
+from streamops.restart import Safety
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from streamops.supervisor.checks.checkup import check
 from support.base_checkpoint import files
+from support.plans import plan_of
 
 ROOT = "file:///data/place"
 
@@ -46,7 +46,7 @@ def test_a_stranger_in_a_folder_is_told_and_keeps_no_stream_from_beginning_there
     storage = holding("notes.txt", "lost+found/x")
 
     assert read_place(storage, ROOT).strangers == ("notes.txt",)
-    assert plan_in_depth(inspect_checkpoint(storage, ROOT), known=None).safety is Safety.SAFE
+    assert plan_of(inspect_checkpoint(storage, ROOT)).safety is Safety.SAFE
     assert "'notes.txt'" in check(storage, ROOT, engine=PINNED).restart.summary
 
 
@@ -71,9 +71,9 @@ def test_a_start_in_the_midst_of_something_else_is_never_safe():
     """A declared stream may begin in an empty folder, and not in a table."""
     table, empty = holding("_delta_log/00000000000000000000.json"), MemoryStorage()
 
-    assert plan_in_depth(inspect_checkpoint(table, ROOT), known=None).safety is Safety.BLOCKED
-    assert plan_in_depth(inspect_checkpoint(empty, ROOT), known=None).safety is Safety.SAFE
-    assert plan_restart(inspect_checkpoint(empty, ROOT).facts, known=None).safety is Safety.SAFE
+    assert plan_of(inspect_checkpoint(table, ROOT)).safety is Safety.BLOCKED
+    assert plan_of(inspect_checkpoint(empty, ROOT)).safety is Safety.SAFE
+    assert plan_of(inspect_checkpoint(empty, ROOT).facts).safety is Safety.SAFE
 
 
 def test_a_folder_that_nobody_has_declared_is_never_safe_without_a_checkpoint():

@@ -7,14 +7,15 @@ from hypothesis import strategies as st
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.lz4_blocks import unpacked
 from streamops.checkpoint.state_changes import MAX_FILES, MAX_READ, read_changes
+from streamops.health.engines import engine_of
 from streamops.health.verdict import Severity
-from streamops.restart.engines import engine_of
-from streamops.restart.predict_depth import predict_in_depth
+from streamops.restart import Safety
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from support.base_checkpoint import ADDRESS, files, stored
 from support.checked import checked
 from support.counting_storage import CountingStorage
+from support.plans import plan_of
 from support.state_files import CHANGES, EMPTY_BLOCK, END, block, change
 
 FILE = "state/0/0/5.delta"
@@ -88,7 +89,7 @@ def test_a_broken_snapshot_counts_where_spark_can_not_go_round_it():
     alone = files() | {"state/0/0/5.delta": CHANGES, "state/0/0/4.snapshot": CHANGES[:30]}
 
     def fails(content, version):
-        return not predict_in_depth(inspect_checkpoint(stored(content), ADDRESS), engine_of(version)).succeeds
+        return plan_of(inspect_checkpoint(stored(content), ADDRESS), engine=engine_of(version)).safety is Safety.FUTILE
 
     assert [fails(found, version) for version in ("4.1", "4.2")] == [True, False]
     assert [fails(alone, version) for version in ("4.1", "4.2")] == [True, True]

@@ -4,12 +4,13 @@ import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.errors import StorageError
-from streamops.health.checkpoint import Expectations, address_rules, judge_checkpoint
+from streamops.health.checkpoint import address_rules
 from streamops.health.checkpoint.judge import DEPTH_RULES, LOG_RULES, explanations
 from streamops.health.verdict import Severity
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from support.base_checkpoint import files
+from support.plans import findings_on
 
 NOTE, WARNING, CRITICAL = Severity.NOTE, Severity.WARNING, Severity.CRITICAL
 UUID = "01234567-89ab-cdef-0123-456789abcdef"
@@ -24,8 +25,7 @@ def said(address, *, master="", others=(), found=None, storage=None):
     for place in (address, *others):
         for name, content in (files() if place in others or found is None else found).items():
             storage.write(join(place, name), content)
-    expected = Expectations(offset_formats=("v1",), commit_formats=("v1",), master=master)
-    findings = judge_checkpoint(inspect_checkpoint(storage, address), expected)
+    findings = findings_on(inspect_checkpoint(storage, address), master=master)
     return [finding for finding in findings if finding.rule in OWN]
 
 

@@ -8,13 +8,13 @@ import pytest
 from streamops.checkpoint.batch_times import BatchTimes
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.sink_log import SinkLogFacts
-from streamops.health.checkpoint import Expectations, judge_checkpoint
-from streamops.health.checkpoint.judge import TIME_RULES, explanations, judge_sink
+from streamops.health.checkpoint.judge import SINK_RULES, TIME_RULES, explanations
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Severity, Verdict
 from streamops.sink import FileSink, SinkView
 from support.base_checkpoint import ADDRESS, entry, files, stored
+from support.plans import by_rules, findings_on
 from support.state_files import CHANGES
 
 NOTE, WARNING = Severity.NOTE, Severity.WARNING
@@ -218,9 +218,6 @@ GROWTH = [
 
 
 def said(row):
-    expected = Expectations(
-        offset_formats=("v1", "v2"), commit_formats=("v1", "v2", "v3"), retained_batches=row.retained
-    )
     watch = Watch(
         now=row.now,
         before=row.before,
@@ -229,7 +226,7 @@ def said(row):
         driver_since=row.driver_since,
         trigger_interval=row.trigger_interval,
     )
-    findings = judge_checkpoint(inspect_checkpoint(stored(row.files), ADDRESS), expected, watch)
+    findings = findings_on(inspect_checkpoint(stored(row.files), ADDRESS), watch=watch, retained_batches=row.retained)
     own = {rule.__name__.replace("_", "-") for rule in TIME_RULES}
     return [finding for finding in findings if finding.rule in own]
 
@@ -251,9 +248,7 @@ def test_each_rule_speaks_in_some_row_and_can_be_explained():
 
 
 def test_nothing_is_said_of_time_where_nobody_tells_it():
-    expected = Expectations(offset_formats=("v1",), commit_formats=("v1",), retained_batches=1)
-
-    assert judge_checkpoint(inspect_checkpoint(stored(long_logs(20)), ADDRESS), expected) == ()
+    assert findings_on(inspect_checkpoint(stored(long_logs(20)), ADDRESS), retained_batches=1) == ()
 
 
 def test_the_evidence_names_how_long_and_what_is_usual():
@@ -281,6 +276,6 @@ def test_the_evidence_says_when_a_compact_file_will_be_too_large():
 def test_b22_a_file_sink_lists_every_file_that_it_ever_wrote(size, expected):
     sink = FileSink(log=SinkLogFacts(output="file:///out", lowest=0, highest=4, compact_bytes=size))
 
-    findings = judge_sink(inspect_checkpoint(stored(files()), ADDRESS), SinkView(before=sink, latest=sink))
+    findings = by_rules(SINK_RULES, inspect_checkpoint(stored(files()), ADDRESS), SinkView(before=sink, latest=sink))
 
     assert [(finding.rule, finding.severity) for finding in findings] == expected

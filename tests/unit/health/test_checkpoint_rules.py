@@ -5,11 +5,15 @@ from dataclasses import dataclass, field
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.health.checkpoint import Expectations, address_rules, judge_checkpoint
+from streamops.control.records import Position
+from streamops.control.registry import RegistryEntry
+from streamops.health.checkpoint import address_rules
 from streamops.health.checkpoint.judge import DEPTH_RULES, LOG_RULES, explanations
-from streamops.health.verdict import Severity, worst_of
+from streamops.health.engines import engine_of
+from streamops.health.verdict import Severity, worst_first, worst_of
 from streamops.storage import join
-from support.base_checkpoint import ADDRESS, HEADER, INPUT, entry, files, source_entry, stored, without
+from support.base_checkpoint import ADDRESS, BASE_ID, HEADER, INPUT, entry, files, source_entry, stored, without
+from support.plans import findings_on
 from support.rocksdb import store_at
 from support.state_files import CHANGES
 from support.storage import SwitchableStorage
@@ -36,8 +40,9 @@ class Row:
     idempotent: bool | None = None
     tracks_async: bool | None = None
     continuous: bool | None = None
-    offset_formats: tuple = ("v1", "v2")
-    commit_formats: tuple = ("v1", "v2", "v3")
+    engine: str = "4.2"
+    known: Position | None = None
+    registered: RegistryEntry | None = None
 
 
 def control_entry(batch):
@@ -253,7 +258,7 @@ LOUD = [
         files=files(commits_4=b"v2\n{}"),
         verdict=CRITICAL,
         rules=("newer-format",),
-        commit_formats=("v1",),
+        engine="3.5",
     ),
     Row(because="P16a", files=files(**without("commits")), verdict=WARNING, rules=("missing-commits", "pending-batch")),
     Row(because="P16b", files=files(**without("offsets")), verdict=CRITICAL, rules=("missing-offsets",)),
@@ -407,24 +412,39 @@ LOUD = [
         verdict=CRITICAL,
         rules=("unfinished-control-batch", "pending-batch"),
     ),
+    Row(
+        because="P3: an older copy was put back",
+        files=files(),
+        verdict=CRITICAL,
+        rules=("behind-control-log",),
+        known=Position(query_id=BASE_ID, offset=6, commit=6),
+    ),
+    Row(
+        because="its volume is not mounted",
+        files={},
+        verdict=CRITICAL,
+        rules=("missing-checkpoint", "no-checkpoint"),
+        registered=RegistryEntry(stream="orders", checkpoint=ADDRESS, sink="", query_id=BASE_ID),
+    ),
 ]
 
 
 def findings_of(row):
-    expected = Expectations(
-        offset_formats=row.offset_formats,
-        commit_formats=row.commit_formats,
-        is_sink_idempotent=row.idempotent,
-        tracks_progress_async=row.tracks_async,
-        is_continuous=row.continuous,
-        confs=row.confs,
-    )
+    expected = {
+        "engine": engine_of(row.engine),
+        "is_sink_idempotent": row.idempotent,
+        "tracks_progress_async": row.tracks_async,
+        "is_continuous": row.continuous,
+        "confs": row.confs,
+        "known": row.known,
+        "registered": row.registered,
+    }
     storage = stored(row.files)
     for name in row.lost_inputs:
         storage.delete(join(INPUT, name))
     seen = SwitchableStorage(storage)
     seen.unreachable = row.unreachable
-    return judge_checkpoint(inspect_checkpoint(seen, ADDRESS), expected)
+    return worst_first(findings_on(inspect_checkpoint(seen, ADDRESS), **expected))
 
 
 @pytest.mark.parametrize("row", [*QUIET, *LOUD], ids=lambda row: row.because)

@@ -6,13 +6,13 @@ import pytest
 
 from streamops.deltalog import DeltaTableFacts
 from streamops.health.checkpoint.delta_source_rules import DeltaSourceView
-from streamops.health.checkpoint.judge import DELTA_SOURCE_RULES, explanations, judge_delta_source
+from streamops.health.checkpoint.judge import DELTA_SOURCE_RULES, explanations
 from streamops.restart import Safety
-from streamops.restart.plan import plan_in_depth, with_findings
 from streamops.sink import DeltaSink, MissingSink, UnreadSink
 from support.base_checkpoint import files
 from support.delta_offsets import inspected, offset, reading, the_first_batch
 from support.delta_table import TABLE_ID
+from support.plans import by_rules, plan_of
 from support.sinks import TABLE, file_sink
 
 
@@ -99,11 +99,10 @@ ROWS = [
 @pytest.mark.parametrize(("found", "place", "rules", "safety"), ROWS)
 def test_what_is_told_of_the_table_that_a_query_reads(found, place, rules, safety):
     snapshot = inspected(found)
-    plan = plan_in_depth(snapshot, known=None)
+    view = DeltaSourceView(place=place, now=NOW)
 
-    findings = judge_delta_source(snapshot, DeltaSourceView(place=place, now=NOW))
-    if isinstance(place, DeltaSink):
-        plan = with_findings(plan, judge_delta_source(snapshot, DeltaSourceView(place=place)))
+    findings = by_rules(DELTA_SOURCE_RULES, snapshot, view)
+    plan = plan_of(snapshot, source_table=view)
 
     assert [finding.rule for finding in findings] == rules
     assert plan.safety is safety
@@ -123,12 +122,7 @@ def test_a_start_that_fails_foretells_delta_s_words():
         inspected(reading(offset(14))),
     ]
 
-    plans = [
-        with_findings(
-            plan_in_depth(one, known=None), judge_delta_source(one, DeltaSourceView(place=table(12, earliest=5)))
-        )
-        for one in snapshots
-    ]
+    plans = [plan_of(one, source_table=DeltaSourceView(place=table(12, earliest=5))) for one in snapshots]
 
     assert [plan.expected_error for plan in plans] == [
         "DELTA_MISSING_FILES_UNEXPECTED_VERSION",

@@ -6,13 +6,13 @@ import pytest
 
 from streamops.deltalog import DeltaTableFacts, PendingVersions, RemovedFile, TableRetention
 from streamops.health.checkpoint.delta_source_rules import DeltaSourceView
-from streamops.health.checkpoint.judge import DELTA_SOURCE_RULES, judge_delta_source
+from streamops.health.checkpoint.judge import DELTA_SOURCE_RULES
 from streamops.health.verdict import Severity
 from streamops.restart import Safety
-from streamops.restart.plan import plan_in_depth, with_findings
 from streamops.sink import DeltaSink
 from support.delta_offsets import inspected, offset, reading
 from support.delta_table import TABLE_ID
+from support.plans import by_rules, plan_of
 from support.sinks import TABLE
 
 NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
@@ -47,7 +47,7 @@ def given_up(version, *, ago=HOUR, is_there=True, index=0):
 
 
 def rules(found, view):
-    return [finding.rule for finding in judge_delta_source(inspected(found), view)]
+    return [finding.rule for finding in by_rules(DELTA_SOURCE_RULES, inspected(found), view)]
 
 
 ROWS = [
@@ -125,7 +125,7 @@ def test_without_a_clock_nothing_is_told_of_what_goes_soon():
 def test_the_words_have_the_moment_and_the_time_that_is_left():
     pending = written(27 * DAY, given_up(9, ago=6 * DAY))
 
-    versions, files = judge_delta_source(inspected(reading(offset(9))), view(pending))
+    versions, files = by_rules(DELTA_SOURCE_RULES, inspected(reading(offset(9))), view(pending))
 
     assert versions.severity is files.severity is Severity.WARNING
     assert versions.evidence == "version 9 was written at 2026-03-04 12:00:00 UTC and is kept for 30 d"
@@ -142,7 +142,7 @@ def test_the_words_have_the_moment_and_the_time_that_is_left():
 
 
 def test_a_moment_that_is_over_is_now():
-    (found,) = judge_delta_source(inspected(reading(offset(9))), view(written(40 * DAY)))
+    (found,) = by_rules(DELTA_SOURCE_RULES, inspected(reading(offset(9))), view(written(40 * DAY)))
 
     assert found.meaning.startswith("from now on a checkpoint of the table's log removes it")
 
@@ -173,16 +173,16 @@ def test_a_start_on_files_that_are_gone(found, gone, safety):
     snapshot, pending = inspected(found), written(HOUR, gone)
     table = view(pending).place
 
-    plan = with_findings(
-        plan_in_depth(snapshot, known=None), judge_delta_source(snapshot, DeltaSourceView(place=table, pending=pending))
-    )
+    plan = plan_of(snapshot, source_table=DeltaSourceView(place=table, pending=pending))
 
     assert plan.safety is safety
     assert plan.expected_error == ("FAILED_READ_FILE" if safety is Safety.FUTILE else "")
 
 
 def test_names_of_files_are_escaped():
-    (found,) = judge_delta_source(inspected(reading(offset(9))), view(written(HOUR, given_up(9, is_there=False))))
+    (found,) = by_rules(
+        DELTA_SOURCE_RULES, inspected(reading(offset(9))), view(written(HOUR, given_up(9, is_there=False)))
+    )
 
     assert found.evidence == "1 data files are gone, the first belongs to version 9: '9\\x1b.parquet'"
 

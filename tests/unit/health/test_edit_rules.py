@@ -6,11 +6,11 @@ import pytest
 
 from streamops.checkpoint.batch_times import read_batch_times
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.health.checkpoint import Expectations, judge_checkpoint
 from streamops.health.checkpoint.watch import Watch
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from support.base_checkpoint import ADDRESS, entry, files
+from support.plans import findings_on
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -27,8 +27,7 @@ def written(found, order):
 def rules(storage):
     snapshot = inspect_checkpoint(storage, ADDRESS)
     watch = Watch(now=AT + timedelta(days=1), times=read_batch_times(storage, snapshot.facts))
-    expected = Expectations(offset_formats=("v1",), commit_formats=("v1",))
-    return [finding.rule for finding in judge_checkpoint(snapshot, expected, watch)]
+    return [finding.rule for finding in findings_on(snapshot, watch=watch)]
 
 
 def as_spark_writes(found):

@@ -6,14 +6,15 @@ import pytest
 
 from streamops.checkpoint import read_checkpoint
 from streamops.coverage import Coverage, PartitionCoverage, PartitionNeed, SourceNeeds, Standing, cover, needs_of
+from streamops.health.engines import PINNED, engine_of
 from streamops.health.verdict import Severity
 from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts
-from streamops.restart import RestartPlan, Safety, plan_restart
-from streamops.restart.engines import PINNED, engine_of
+from streamops.restart import RestartPlan, Safety
 from streamops.storage.memory import MemoryStorage
 from streamops.supervisor.checks.checkup import check
 from streamops.supervisor.lags.covered_plan import FINISH_FIRST, with_coverage, with_retry
 from support.checkpoints import commit, metadata, offsets
+from support.plans import plan_of
 
 ADDRESS = "file:///checkpoints/orders"
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -67,9 +68,7 @@ def test_available_now_never_gets_past_a_batch_whose_partitions_have_changed(
     first = cover(needs_of(facts), broker)
     coverage = cover(needs_of(facts), broker, before=first)
 
-    plan = with_retry(
-        plan_restart(facts, known=None), coverage, is_available_now=is_available_now, engine=engine_of(version)
-    )
+    plan = with_retry(plan_of(facts), coverage, is_available_now=is_available_now, engine=engine_of(version))
 
     assert plan.safety is safety
     assert ("SPARK-53560" in plan.summary) is (safety is Safety.FUTILE or version == "4.0")

@@ -115,7 +115,7 @@ def async_logs():
     [
         pytest.param(True, Verdict.OK, [], ("safe", 14), id="on"),
         pytest.param(False, Verdict.CRITICAL, [("missing-previous-offsets", "critical")], ("futile", None), id="off"),
-        pytest.param(None, Verdict.UNKNOWN, [("async-progress-holes", "warning")], ("unknown", None), id="unsaid"),
+        pytest.param(None, Verdict.UNKNOWN, [("async-progress-holes", "warning")], ("unknown", 14), id="unsaid"),
     ],
 )
 def test_gaps_of_async_progress_tracking_are_no_corruption(is_on, verdict, rules, safety):

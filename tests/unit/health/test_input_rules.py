@@ -7,9 +7,10 @@ import pytest
 from streamops.checkpoint.batch_times import BatchTimes
 from streamops.checkpoint.input_files import InputFacts, InputFile, RecordedFile
 from streamops.health.checkpoint import Expectations
-from streamops.health.checkpoint.judge import INPUT_RULES, explanations, judge_input
+from streamops.health.checkpoint.judge import INPUT_RULES, explanations
 from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Severity
+from support.plans import by_rules
 
 NOTE, WARNING, UNKNOWN, CRITICAL = Severity.NOTE, Severity.WARNING, Severity.UNKNOWN, Severity.CRITICAL
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
@@ -29,9 +30,9 @@ def facts(files=(), recorded=(), **changes):
 
 
 def said(found, *, max_file_age=7 * DAY):
-    expected = Expectations(offset_formats=("v1",), commit_formats=("v1",), max_file_age=max_file_age)
+    expected = Expectations(max_file_age=max_file_age)
     watch = Watch(now=NOW, times=BatchTimes(committed_at=NOW - 3 * HOUR))
-    return judge_input(found, expected, watch)
+    return by_rules(INPUT_RULES, found, expected, watch)
 
 
 LOUD = {

@@ -7,9 +7,9 @@ import json
 
 import pytest
 
+from streamops.health.engines import engine_of
 from streamops.health.verdict import Severity, Verdict
 from streamops.restart import Safety
-from streamops.restart.engines import engine_of
 from streamops.storage.local import LocalStorage
 from streamops.supervisor.checks.checkup import check
 from support.recordings import recordings

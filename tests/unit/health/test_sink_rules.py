@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.health.checkpoint.judge import SINK_RULES, explanations, judge_sink
+from streamops.health.checkpoint.judge import SINK_RULES, explanations
 from streamops.health.verdict import Severity, worst_of
 from streamops.sink import FileSink, MissingSink, Sink, SinkView, UnreadSink
 from support.base_checkpoint import ADDRESS, files, stored, without
 from support.checkpoints import OTHER_QUERY_ID
+from support.plans import by_rules
 from support.sinks import TABLE, delta_sink, file_sink, still
 from support.state_files import CHANGES
 
@@ -144,7 +145,7 @@ LOUD = [
 
 
 def findings_of(row):
-    return judge_sink(inspect_checkpoint(stored(row.files), ADDRESS), still(row.sink))
+    return by_rules(SINK_RULES, inspect_checkpoint(stored(row.files), ADDRESS), still(row.sink))
 
 
 @pytest.mark.parametrize("row", [*QUIET, *LOUD], ids=lambda row: row.because)
@@ -199,4 +200,4 @@ def test_names_from_a_table_are_shown_harmless():
 def test_a_query_that_moves_on_while_it_is_looked_at_stays_quiet(before, latest):
     snapshot = inspect_checkpoint(stored(files()), ADDRESS)
 
-    assert judge_sink(snapshot, SinkView(before=delta_sink(before), latest=delta_sink(latest))) == ()
+    assert by_rules(SINK_RULES, snapshot, SinkView(before=delta_sink(before), latest=delta_sink(latest))) == ()

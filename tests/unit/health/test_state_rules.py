@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.health.checkpoint import Expectations, judge_checkpoint
 from streamops.health.checkpoint.judge import STATE_RULES, explanations
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Severity, Verdict
 from support.base_checkpoint import ADDRESS, files, stored
+from support.plans import findings_on
 
 NOW = datetime(2026, 3, 3, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -99,9 +99,8 @@ def said(row: Row) -> list:
         )
         for age in ages
     )
-    expected = Expectations(offset_formats=("v1", "v2"), commit_formats=("v1", "v2", "v3"))
     watch = Watch(now=NOW, before=before, has_driver=True, state_rows=row.now_rows, state_memory=row.now_memory)
-    findings = judge_checkpoint(inspect_checkpoint(stored(files()), ADDRESS), expected, watch)
+    findings = findings_on(inspect_checkpoint(stored(files()), ADDRESS), watch=watch)
     return [finding for finding in findings if finding.rule == "unbounded-state"]
 
 

@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.control.records import Position
-from streamops.restart import Safety, SinkGuarantee, plan_restart
+from streamops.restart import Safety, SinkGuarantee
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from support.checkpoints import OTHER_QUERY_ID, QUERY_ID, offsets, write_checkpoint
+from support.plans import plan_of
 from support.specs import CHECKPOINT
 
 SAFE, IF_IDEMPOTENT, FUTILE, UNSAFE = Safety.SAFE, Safety.SAFE_IF_IDEMPOTENT, Safety.FUTILE, Safety.UNSAFE
@@ -65,7 +66,7 @@ ALL_COMMITS = [f"commits/{batch}" for batch in range(5)]
     ],
 )
 def test_what_is_said_of_a_damage(facts, safety, next_batch, reruns):
-    plan = plan_restart(facts, known=Position(query_id=QUERY_ID, offset=facts.last_offset, commit=facts.last_commit))
+    plan = plan_of(facts, known=Position(query_id=QUERY_ID, offset=facts.last_offset, commit=facts.last_commit))
 
     assert plan.safety is safety, plan.summary
     assert plan.next_batch == next_batch
@@ -85,7 +86,7 @@ def test_what_is_said_of_a_damage(facts, safety, next_batch, reruns):
     ],
 )
 def test_a_checkpoint_behind_its_own_past_is_unsafe(facts, because):
-    plan = plan_restart(facts, known=KNOWN)
+    plan = plan_of(facts, known=KNOWN)
 
     assert plan.safety is UNSAFE
     assert f"batch {because}" in plan.summary
@@ -101,13 +102,13 @@ def test_a_checkpoint_behind_its_own_past_is_unsafe(facts, because):
     ],
 )
 def test_a_past_that_is_not_its_own_says_nothing(known):
-    assert plan_restart(damaged(remove=["offsets/4", "commits/4"]), known=known).safety is SAFE
+    assert plan_of(damaged(remove=["offsets/4", "commits/4"]), known=known).safety is SAFE
 
 
 def test_a_new_checkpoint_begins_with_batch_zero():
     facts = CheckpointFacts(address=CHECKPOINT, query_id=None, last_offset=-1, last_commit=-1)
 
-    plan = plan_restart(facts, known=None)
+    plan = plan_of(facts)
 
     assert (plan.safety, plan.next_batch) == (SAFE, 0)
 
@@ -122,7 +123,7 @@ def test_a_new_checkpoint_begins_with_batch_zero():
     ],
 )
 def test_the_error_that_spark_would_show_is_named(facts, error):
-    assert plan_restart(facts, known=None).expected_error == error
+    assert plan_of(facts).expected_error == error
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_no_plan_is_safe_while_something_is_repeated_or_lost(planned, committed,
     facts = CheckpointFacts(address=CHECKPOINT, query_id=QUERY_ID, last_offset=planned, last_commit=committed)
     known = None if known_offset is None else Position(query_id=QUERY_ID, offset=known_offset, commit=known_offset)
 
-    plan = plan_restart(facts, known=known)
+    plan = plan_of(facts, known=known)
 
     if plan.safety is SAFE:
         assert planned == committed

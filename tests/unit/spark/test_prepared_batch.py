@@ -11,11 +11,12 @@ from streamops.checkpoint import read_checkpoint
 from streamops.checkpoint.source_entries import parse_initial_offsets
 from streamops.checkpoint.source_offsets import KafkaOffset
 from streamops.errors import BackfillError
-from streamops.restart import Safety, plan_restart
+from streamops.restart import Safety
 from streamops.spark.backfill_run import PINNED_CONFS
 from streamops.spark.prepared_batch import next_step, prepare_step, read_prepared
 from streamops.storage.memory import MemoryStorage
 from support.backfills import a_plan, offsets
+from support.plans import plan_of
 
 CHECKPOINT = "file:///c/orders.backfills/march/checkpoint"
 RECORDED = Path(__file__).parents[2] / "data" / "checkpoints"
@@ -64,7 +65,7 @@ def test_what_is_written_is_a_batch_in_flight_to_our_own_reader(storage):
     facts = read_checkpoint(storage, CHECKPOINT)
     (source,) = facts.newest.offsets
     assert isinstance(source, KafkaOffset)
-    assert plan_restart(facts, known=None).safety is Safety.SAFE_IF_IDEMPOTENT
+    assert plan_of(facts).safety is Safety.SAFE_IF_IDEMPOTENT
     assert facts.query_id == str(UUID(facts.query_id))
 
 

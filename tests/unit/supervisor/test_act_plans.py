@@ -1,5 +1,6 @@
 """What a request will do, before it is made."""
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -63,7 +64,7 @@ def a_sight(
     return Sight(
         look=Look(observation=observation, decision=decide(observation, spec, mine=frozenset())),
         around=Surroundings(attendance=attendance, declaration=declaration),
-        checkpoints=(CheckpointSnapshot(facts=found),),
+        seen=replace(observation, checkpoint=found, in_depth=(CheckpointSnapshot(facts=found),)),
     )
 
 

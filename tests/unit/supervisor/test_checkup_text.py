@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.restart.engines import PINNED
+from streamops.health.engines import PINNED
 from streamops.supervisor.checks.checkup import check
 from streamops.supervisor.checks.checkup_text import checkup_lines, printable
 from support.base_checkpoint import ADDRESS, BASE_ID, files, stored

@@ -1,6 +1,6 @@
-"""Health of a checkpoint: one pure function for each rule, from facts to findings."""
+"""Judgement on checkpoints: what is wrong, what a start makes of it, and how to repair it, from facts alone."""
 
 from streamops.health.checkpoint.expectations import Expectations
-from streamops.health.checkpoint.judge import judge_checkpoint, judge_logs
+from streamops.health.checkpoint.judge import Evidence, judge
 
-__all__ = ["Expectations", "judge_checkpoint", "judge_logs"]
+__all__ = ["Evidence", "Expectations", "judge"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.health.checkpoint.expectations import Expectations
-from streamops.health.verdict import Finding, Severity
+from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _TEMPORARY = re.compile(rf"temporary-{_UUID}", re.IGNORECASE)
@@ -67,7 +67,7 @@ def local_checkpoint(facts: CheckpointFacts, expected: Expectations) -> Iterator
         )
 
 
-def twin_address(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+def twin_address(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """The same path is there in another spelling, with batches: Spark 2.x escaped special characters (SPARK-26824)."""
     is_new = snapshot.facts.is_new
     for twin in snapshot.twins:
@@ -82,6 +82,12 @@ def twin_address(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
             else "one of the two is what an older Spark, or a tool, made of the same path",
             repair="move that folder to this name while no query runs" if is_new else "",
             not_when="when the other folder belongs to another query" if is_new else "",
+            start=StartEffect(
+                kind=AtStart.REPEATS,
+                summary=f"nothing is here, and {twin.address!r} has batches up to {twin.last_offset}: batch 0 begins anew",
+            )
+            if is_new
+            else None,
         )
 
 

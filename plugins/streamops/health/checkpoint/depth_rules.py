@@ -8,18 +8,22 @@ from collections.abc import Iterator
 from streamops.checkpoint.compact_log import COMPACT_SUFFIX, CompactLog
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, OFFSETS
+from streamops.checkpoint.state_snapshots import BrokenStateFile
+from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.checkpoint.file_rules import BACKUP, FAILS
-from streamops.health.verdict import Finding, Severity
+from streamops.health.engines import WithoutOffsets
+from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
 LONGEST_REBUILT = 1000
 """Entries that are looked for before a compact file is said to be made of them."""
 
 
-def emptied_logs(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+def emptied_logs(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """Sources or state show that batches ran, and both logs are empty. [P16c]"""
     if not snapshot.facts.is_new or not snapshot.has_history:
         return
+    has_state = snapshot.state is not None and snapshot.state.has_files
     yield Finding(
         rule="emptied-logs",
         severity=Severity.CRITICAL,
@@ -28,11 +32,21 @@ def emptied_logs(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
         meaning="a query without state reads all its input again without an error; one with state is refused by Spark 4.1 and"
         " later",
         repair="restore both folders from a copy; otherwise begin a new checkpoint with starting offsets of your own",
-        not_when="",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary="offsets and commits are empty while there is state: the start is refused",
+            error="STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
+        )
+        if has_state and expected.engine.without_offsets is WithoutOffsets.REFUSED
+        else StartEffect(
+            kind=AtStart.REPEATS,
+            summary="offsets and commits are empty, but sources or state show that batches ran: batch 0 reads all input again,"
+            " and no error tells",
+        ),
     )
 
 
-def missing_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+def missing_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """The log of a file source lacks entries that each start reads. [P12, P18] (SPARK-26949)"""
     for source in snapshot.file_sources:
         found, path = snapshot.source(source.folder), f"sources/{source.folder}"
@@ -40,13 +54,16 @@ def missing_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
             continue
         latest = found.log.latest if found else -1
         if found is None or latest < source.log_offset:
-            evidence = f"{path} ends at {latest if latest >= 0 else 'nothing'}, {OFFSETS} has {source.log_offset}"
+            ends = f"ends at {latest}" if latest >= 0 else "has no entry"
+            evidence = f"{path} {ends}, {OFFSETS} has {source.log_offset}"
+            error = f"batch {source.log_offset} doesn't exist" if source.log_offset == latest + 1 else "exist"
         elif missing := found.log.needed_for(latest).missing:
             names = [found.log.file_name(ids.first) for ids in missing]
             evidence = (
                 f"{path} lacks {', '.join(names[:SHOWN])}{' …' if len(names) > SHOWN else ''}; it ends at {latest},"
             )
             evidence += f" compact files stand at every {found.log.interval}th id"
+            error = "doesn't exist (latestId"
         else:
             continue
         yield Finding(
@@ -57,10 +74,11 @@ def missing_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
             meaning=f"which files the query has read is not to be told: {FAILS}, with words like those of a hole in {OFFSETS}",
             repair=f"restore it {BACKUP}, or write it anew: {_rebuilt(found.log if found else CompactLog())}",
             not_when="do not delete the source's folder: the error stays the same",
+            start=StartEffect(kind=AtStart.FAILS, summary=f"{evidence}, and each start reads all of it", error=error),
         )
 
 
-def unreadable_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+def unreadable_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """A file that a source keeps can't be read. [P12c]"""
     for source in snapshot.sources.sources:
         for broken in source.broken[:SHOWN]:
@@ -71,10 +89,15 @@ def unreadable_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
                 evidence=broken.reason,
                 meaning=f"the source reads it: {FAILS}",
                 repair=f"restore it {BACKUP}",
+                start=StartEffect(
+                    kind=AtStart.FAILS,
+                    summary=f"{broken.file} can't be read: {broken.reason}",
+                    error="Incomplete log file" if "empty" in broken.reason else broken.reason,
+                ),
             )
 
 
-def unreachable_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+def unreachable_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """What a source keeps can't be asked: neither known to be whole nor to be damaged."""
     for source in snapshot.sources.sources:
         for place in source.unreachable[:SHOWN]:
@@ -85,10 +108,11 @@ def unreachable_source_log(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
                 evidence=place.reason,
                 meaning="whether a start finds what it needs there is not known",
                 repair="see to permissions and storage, then check again",
+                start=StartEffect(kind=AtStart.UNREAD, summary=f"{place.file} can't be asked: {place.reason}"),
             )
 
 
-def lost_input(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+def lost_input(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """Input files of a batch that will run are gone. [P20]"""
     if not snapshot.lost_inputs:
         return
@@ -101,10 +125,15 @@ def lost_input(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
         meaning=f"batch {batch} runs without them and is committed: the data is lost, and no error tells",
         repair="put the files back under the same names before the next start",
         not_when="when the sink has had the batch already",
+        start=StartEffect(
+            kind=AtStart.LOSES,
+            summary=f"{len(snapshot.lost_inputs)} input files of batch {batch} are gone, the first is"
+            f" {snapshot.lost_inputs[0]!r}: it runs without them, and no error tells",
+        ),
     )
 
 
-def unloadable_state(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+def unloadable_state(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """Files are missing that the state of the next batch is loaded from."""
     state = snapshot.state
     if state is None or not state.unloadable_total or snapshot.facts.is_new:
@@ -124,27 +153,46 @@ def unloadable_state(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
         else f"restore the files {BACKUP}; otherwise go back to a version that all partitions still have, or build the state"
         " anew from the source",
         not_when="do not empty the partition alone: its earlier versions are then asked for",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary=f"the state that batch {state.version} needs can't be loaded: {where} lacks"
+            f" {', '.join(first.missing.names[:SHOWN])}",
+            error=expected.engine.missing_state_error,
+        ),
     )
 
 
-def broken_state_file(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+def broken_state_file(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """A file of the state is empty, cut or changed, or refers to files that are missing (SPARK-51717, SPARK-46796)."""
     kinds = ((snapshot.snapshots, "snapshots"), (snapshot.changes, "files of changes"))
     opened = " and ".join(f"{found.checked} of {found.total} {kind}" for found, kind in kinds if found.total)
     for broken in snapshot.broken_state[:SHOWN]:
+        is_passed = broken.is_spare and expected.engine.goes_round_snapshots
         yield Finding(
             rule="broken-state-file",
-            severity=Severity.WARNING if broken.is_spare else Severity.CRITICAL,
+            severity=Severity.WARNING if is_passed else Severity.CRITICAL,
             file=broken.file,
             evidence=f"{broken.reason} ({opened} were opened)",
             meaning="Spark 4.2 and later go round it, by the changes below it; with older ones each start fails"
-            if broken.is_spare
+            if is_passed
             else f"the tasks of the next batch can't load their state: {FAILS}",
             repair=f"restore the files {BACKUP}; otherwise go back to a batch whose state is whole, or build the state anew"
             " from the source",
             not_when="do not delete the partition's folder: its earlier versions are then asked for. Where the sink knows"
             " batches by id there is no way back: a batch that it drops writes no state",
+            start=None if is_passed else _at_broken_state(broken, snapshot, expected),
         )
+
+
+def _at_broken_state(broken: BrokenStateFile, snapshot: CheckpointSnapshot, expected: Expectations) -> StartEffect:
+    engine = expected.engine
+    known = "" if broken.is_schema else engine.missing_state_error if broken.lacks_files else engine.broken_state_error
+    what = f"{broken.file}: {broken.reason}"
+    return StartEffect(
+        kind=AtStart.FAILS,
+        summary=f"the state that batch {snapshot.facts.next_batch} needs can't be loaded: {what}",
+        error=known or what,
+    )
 
 
 def _rebuilt(log: CompactLog) -> str:

@@ -5,6 +5,9 @@ from datetime import timedelta
 
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.source_offsets import OffsetForm
+from streamops.control.records import Position
+from streamops.control.registry import RegistryEntry
+from streamops.health.engines import PINNED, Engine
 
 RETAINED_BATCHES = 100
 """Spark's own `spark.sql.streaming.minBatchesToRetain`, 3.5 to 4.3."""
@@ -16,9 +19,14 @@ MAX_FILE_AGE = timedelta(days=7)
 class Expectations:
     """What the checkpoint itself does not tell."""
 
-    offset_formats: tuple[str, ...]
-    """Versions of the offset log that the Spark of the next start reads."""
-    commit_formats: tuple[str, ...]
+    engine: Engine = PINNED
+    """The Spark of the next start."""
+    known: Position | None = None
+    """Where the control log has seen the query last; None without a log."""
+    registered: RegistryEntry | None = None
+    """What the registry knows of the stream."""
+    is_declared: bool = True
+    """Whether a stream is meant to begin where nothing is yet."""
     is_sink_idempotent: bool | None = None
     """Whether the sink recognises a batch that it has had already; None where nobody has said."""
     tracks_progress_async: bool | None = None

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from streamops.checkpoint import BrokenFile, CheckpointFacts, Damage
 from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS
 from streamops.health.checkpoint.expectations import Expectations
-from streamops.health.verdict import Finding, Severity
+from streamops.health.engines import WithoutMetadata
+from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 FAILS = "each start fails, the same way each time"
 BACKUP = "from a copy of the checkpoint, if there is one"
@@ -27,6 +28,7 @@ def unreadable_metadata(facts: CheckpointFacts, expected: Expectations) -> Itera
                 repair='write `{"id":"<the query id>"}` into it: the id is in the control log, in progress events, and in'
                 " the transactions of a Delta sink",
                 not_when="with a new id instead of the old one: sinks that know batches by it take them twice",
+                start=unreadable(broken, "Invalid UUID string" if broken.damage is Damage.QUERY_ID else "end-of-input"),
             )
 
 
@@ -34,6 +36,7 @@ def missing_metadata(facts: CheckpointFacts, expected: Expectations) -> Iterator
     """Batches are logged, and the file with the query id is gone. [P11a]"""
     if facts.has_metadata or facts.is_new:
         return
+    is_refused = expected.engine.without_metadata is WithoutMetadata.REFUSED
     yield Finding(
         rule="missing-metadata",
         severity=Severity.CRITICAL,
@@ -44,6 +47,25 @@ def missing_metadata(facts: CheckpointFacts, expected: Expectations) -> Iterator
         repair='write `{"id":"<the query id>"}` into it: the id is in the control log, in progress events, and in the'
         " transactions of a Delta sink",
         not_when="with a new id instead of the old one",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary="metadata is missing while batches are logged, and the start is refused: put the file with the old query id"
+            " back",
+            error="STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+        )
+        if is_refused
+        else _under_a_new_id(facts),
+    )
+
+
+def _under_a_new_id(facts: CheckpointFacts) -> StartEffect | None:
+    """None where no batch is planned: all input is read again then, whatever the id."""
+    if facts.last_offset < 0:
+        return None
+    return StartEffect(
+        kind=AtStart.REPEATS,
+        summary="metadata is missing: the query goes on under a new query id, and idempotent sinks take batches twice; put the"
+        " file with the old one back",
     )
 
 
@@ -71,6 +93,7 @@ def unreadable_newest_offsets(facts: CheckpointFacts, expected: Expectations) ->
         meaning=f"what batch {batch} was to read is lost: {FAILS}",
         repair=repair,
         not_when=not_when,
+        start=unreadable(broken, _OFFSETS_ERRORS.get(broken.damage, "")),
     )
 
 
@@ -88,18 +111,21 @@ def unreadable_previous_offsets(facts: CheckpointFacts, expected: Expectations) 
         repair=f"restore it {BACKUP}, or write it anew: a copy of an older entry with the end offsets that the progress"
         f" event of batch {facts.previous_batch} shows",
         not_when="do not delete it: Spark needs an entry under this name",
+        start=unreadable(broken, _OFFSETS_ERRORS.get(broken.damage, "")),
     )
 
 
 def newer_format(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """An entry has a version that the Spark of the next start does not read. [P15a, P15d]"""
     entries = (
-        (f"{OFFSETS}/{facts.last_offset}", facts.newest, expected.offset_formats),
-        (f"{OFFSETS}/{facts.previous_batch}", facts.previous, expected.offset_formats),
-        (f"{COMMITS}/{facts.last_commit}", facts.commit, expected.commit_formats),
+        (f"{OFFSETS}/{facts.last_offset}", facts.newest, expected.engine.offset_formats),
+        (f"{OFFSETS}/{facts.previous_batch}", facts.previous, expected.engine.offset_formats),
+        (f"{COMMITS}/{facts.last_commit}", facts.commit, expected.engine.commit_formats),
     )
     found = [
-        (file, f"version {entry.version}") for file, entry, formats in entries if entry and entry.version not in formats
+        (file, f"version {entry.version}, Spark {expected.engine.version} reads {', '.join(formats)}")
+        for file, entry, formats in entries
+        if entry and entry.version not in formats
     ]
     found += [(broken.file, broken.reason) for broken in facts.broken if broken.damage is Damage.VERSION]
     for file, evidence in found:
@@ -111,6 +137,7 @@ def newer_format(facts: CheckpointFacts, expected: Expectations) -> Iterator[Fin
             meaning=f"a newer Spark wrote it: {FAILS} with this one",
             repair="start the query with the Spark that wrote it, or a later one",
             not_when="do not edit the version: the lines below have another form",
+            start=StartEffect(kind=AtStart.FAILS, summary=f"{file} has {evidence}", error="supported log version"),
         )
 
 
@@ -118,6 +145,10 @@ def offsets_without_source_ids(facts: CheckpointFacts, expected: Expectations) -
     """An entry is marked v2, and its lines do not begin with the ids of sources. [P15c]"""
     for broken in facts.broken:
         if broken.damage is Damage.SOURCE_ID:
+            read_again = (
+                f"{broken.file} names no source where v2 wants a name: the start takes part of its text for one and reads the"
+                " input of its batch again"
+            )
             yield Finding(
                 rule="offsets-without-source-ids",
                 severity=Severity.CRITICAL,
@@ -126,6 +157,9 @@ def offsets_without_source_ids(facts: CheckpointFacts, expected: Expectations) -
                 meaning="Spark 4.2 and later take a piece of the text for a name and read the batch's input again, in silence",
                 repair="put the first line back to `v1`, if that is what it was",
                 not_when="when other entries of the log are v2 too",
+                start=StartEffect(kind=AtStart.REPEATS, summary=read_again)
+                if expected.engine.reads_source_as_name
+                else unreadable(broken, _OFFSETS_ERRORS[Damage.SOURCE_ID]),
             )
 
 
@@ -141,6 +175,10 @@ def async_progress_holes(facts: CheckpointFacts, expected: Expectations) -> Iter
         meaning="with `asyncProgressTrackingEnabled` on, a start works; without it, it fails",
         repair="keep the option on; to turn it off, first run with `asyncProgressTrackingCheckpointIntervalMs=0` until two"
         " entries follow one another",
+        start=StartEffect(
+            kind=AtStart.UNREAD,
+            summary="both logs lack the same batches: a start works with async progress tracking, and fails without it",
+        ),
     )
 
 
@@ -159,6 +197,11 @@ def continuous_entries(facts: CheckpointFacts, expected: Expectations) -> Iterat
         repair="keep the trigger continuous; or begin a new checkpoint, with the positions of the newest entry as"
         " `startingOffsets`",
         not_when="do not delete the checkpoint before the positions are noted",
+        start=StartEffect(
+            kind=AtStart.UNREAD if is_unsaid else AtStart.FAILS,
+            summary="the headers are blank: a start works with the trigger continuous, and fails with any other",
+            error="" if is_unsaid else _OFFSETS_ERRORS[Damage.BLANK_HEADER],
+        ),
     )
 
 
@@ -185,6 +228,13 @@ def missing_previous_offsets(facts: CheckpointFacts, expected: Expectations) -> 
         not_when=f"with {OFFSETS}/{newest} deleted while commits/{missing} is there, commits would be ahead of offsets"
         if not lower
         else "",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary=f"{OFFSETS}/{missing} is missing, and each start reads it: restore it",
+            error=(expected.engine.without_previous_error if facts.has_pending_batch else _NOT_THERE).format(
+                batch=missing
+            ),
+        ),
     )
 
 
@@ -204,7 +254,15 @@ def unreadable_last_commit(facts: CheckpointFacts, expected: Expectations) -> It
             " exactly its range",
             not_when="when the sink is not idempotent, or the query keeps state in checkpoint format v2: the entry names the"
             " state's files",
+            start=unreadable(broken, _COMMIT_ERRORS.get(broken.damage, "")),
         )
+
+
+def unreadable(broken: BrokenFile, error: str) -> StartEffect:
+    """A start fails on a file that it reads; where the text of its error is not known, the reason stands for it."""
+    return StartEffect(
+        kind=AtStart.FAILS, summary=f"{broken.file} can't be read: {broken.reason}", error=error or broken.reason
+    )
 
 
 def _broken_entry(facts: CheckpointFacts, batch: int) -> BrokenFile | None:
@@ -212,3 +270,24 @@ def _broken_entry(facts: CheckpointFacts, batch: int) -> BrokenFile | None:
 
 
 _TOLD_ELSEWHERE = frozenset({Damage.VERSION, Damage.SOURCE_ID})
+
+_NOT_THERE = "batch {batch} doesn't exist"
+
+_OFFSETS_ERRORS = {
+    Damage.EMPTY: "Incomplete log file",
+    Damage.VERSION: "supported log version",
+    Damage.MALFORMED_VERSION: "malformed",
+    Damage.NO_HEADER: "next on empty iterator",
+    Damage.NO_SOURCE: "There are [0] sources in the checkpoint offsets",
+    Damage.HEADER: "end-of-input",
+    Damage.BLANK_HEADER: "WatermarkTracker.currentWatermark()",
+    Damage.SOURCE: "end-of-input",
+    Damage.SOURCE_ID: "supported log version",
+}
+
+_COMMIT_ERRORS = {
+    Damage.EMPTY: "Incomplete log file in the offset commit log",
+    Damage.VERSION: "supported log version",
+    Damage.MALFORMED_VERSION: "malformed",
+    Damage.BODY: "end-of-input",
+}

@@ -7,7 +7,7 @@ from streamops.checkpoint.input_files import InputFacts
 from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.checkpoint.watch import Watch
 from streamops.health.pace import in_words
-from streamops.health.verdict import Finding, Severity
+from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
 SAME_MOMENT = timedelta(seconds=1)
@@ -28,7 +28,10 @@ def unseen_input(found: InputFacts, expected: Expectations, watch: Watch) -> Ite
 
 
 def moved_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
-    """No file that was ever read lies in the input folder: it is another one, and the log knows full addresses."""
+    """No file that was ever read lies in the input folder: it is another one, and the log knows full addresses.
+
+    So on Spark 3.5 to 4.3.
+    """
     if not found.is_moved:
         return
     yield Finding(
@@ -40,6 +43,10 @@ def moved_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iter
         meaning="a start fails with `Wrong basePath` where its last batch had input; otherwise it reads all files anew",
         repair="start the query with the folder that it has read so far, and put the files back there",
         not_when="for a query that is meant to read another folder: give it a new checkpoint",
+        start=StartEffect(
+            kind=AtStart.REPEATS,
+            summary=f"nothing that was read lies below {found.address!r}: a start fails, or reads all files there as new",
+        ),
     )
 
 

@@ -1,6 +1,12 @@
-"""The rules in order, and all findings on one checkpoint."""
+"""The catalogue: all that is known of checkpoints, rule by rule, and what the rules find in one.
+
+A rule is a function: from what was read it tells what it saw, how bad that is, what a start makes of it, and how to repair it.
+Nothing else knows a damage: the plan for a start (`restart.plan`), `check`, the preflight, the health DAG and the docs are read
+from here.
+"""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.input_files import InputFacts
@@ -16,6 +22,7 @@ from streamops.health.checkpoint import (
     offset_rules,
     pinned_rules,
     place_rules,
+    registry_rules,
     shape_rules,
     sink_rules,
     source_log_rules,
@@ -25,12 +32,30 @@ from streamops.health.checkpoint import (
 from streamops.health.checkpoint.delta_source_rules import DeltaSourceView
 from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.checkpoint.watch import Watch
-from streamops.health.verdict import Finding, worst_first
+from streamops.health.verdict import Finding
 from streamops.sink import SinkView
 
 Rule = Callable[[CheckpointFacts, Expectations], Iterator[Finding]]
 
-OFFSET_RULES: tuple[Rule, ...] = (
+LOG_RULES: tuple[Rule, ...] = (
+    registry_rules.missing_checkpoint,
+    address_rules.temporary_address,
+    address_rules.run_dependent_address,
+    file_rules.unreadable_metadata,
+    file_rules.missing_metadata,
+    shape_rules.missing_offsets,
+    file_rules.unreadable_newest_offsets,
+    file_rules.offsets_without_source_ids,
+    file_rules.unreadable_previous_offsets,
+    file_rules.async_progress_holes,
+    file_rules.continuous_entries,
+    file_rules.newer_format,
+    file_rules.missing_previous_offsets,
+    file_rules.unreadable_last_commit,
+    shape_rules.unfinished_control_batch,
+    shape_rules.behind_control_log,
+    shape_rules.commits_ahead,
+    shape_rules.orphan_checksums,
     offset_rules.source_count_differs,
     offset_rules.unlike_offsets,
     offset_rules.impossible_kafka_offsets,
@@ -40,27 +65,6 @@ OFFSET_RULES: tuple[Rule, ...] = (
     offset_rules.watermark_moved_back,
     offset_rules.planned_backwards,
     offset_rules.unjudged_source,
-)
-"""About the sources of the two entries that a start reads."""
-
-LOG_RULES: tuple[Rule, ...] = (
-    address_rules.temporary_address,
-    address_rules.run_dependent_address,
-    file_rules.unreadable_metadata,
-    file_rules.missing_metadata,
-    file_rules.unreadable_newest_offsets,
-    file_rules.offsets_without_source_ids,
-    file_rules.unreadable_previous_offsets,
-    file_rules.async_progress_holes,
-    file_rules.continuous_entries,
-    file_rules.missing_previous_offsets,
-    file_rules.newer_format,
-    file_rules.unreadable_last_commit,
-    shape_rules.commits_ahead,
-    shape_rules.missing_offsets,
-    shape_rules.orphan_checksums,
-    shape_rules.unfinished_control_batch,
-    *OFFSET_RULES,
     shape_rules.commits_missing_below_newest,
     shape_rules.missing_commits,
     shape_rules.odd_batch_names,
@@ -72,27 +76,21 @@ LOG_RULES: tuple[Rule, ...] = (
 )
 """As a start comes across it: what keeps it from beginning, what it would do in silence, and last what only looks odd."""
 
-
-START_RULES: tuple[Callable[[CheckpointSnapshot], Iterator[Finding]], ...] = (
+DEPTH_RULES: tuple[Callable[[CheckpointSnapshot, Expectations], Iterator[Finding]], ...] = (
     place_rules.no_checkpoint,
-    source_log_rules.misplaced_source_entries,
-    pinned_rules.missing_state_format,
-)
-"""About what a start reads beside the two logs; each finding names what it makes of it."""
-
-DEPTH_RULES: tuple[Callable[[CheckpointSnapshot], Iterator[Finding]], ...] = (
-    *START_RULES,
     address_rules.twin_address,
     depth_rules.emptied_logs,
     depth_rules.missing_source_log,
     depth_rules.unreadable_source_log,
+    source_log_rules.misplaced_source_entries,
     depth_rules.unreachable_source_log,
+    pinned_rules.missing_state_format,
     depth_rules.unloadable_state,
     depth_rules.broken_state_file,
     depth_rules.lost_input,
     pinned_rules.compact_interval,
 )
-"""Asked after the logs, in the order in which a start meets them."""
+"""Asked after the logs, in the order in which a start meets them: sources while a batch is planned, state in its tasks."""
 
 EDIT_RULES: tuple[Callable[[CheckpointSnapshot, Expectations, Watch], Iterator[Finding]], ...] = (
     edit_rules.edited_offsets,
@@ -153,49 +151,43 @@ DELTA_SOURCE_RULES: tuple[Callable[[CheckpointSnapshot, DeltaSourceView], Iterat
 """Asked where the Delta table that the query reads was named; no two of the first four can hold."""
 
 
-def findings_at_start(
-    facts: CheckpointFacts, expected: Expectations, snapshot: CheckpointSnapshot | None = None
-) -> tuple[Finding, ...]:
-    """Those that decide how the next start goes, and that nothing but their rules knows."""
-    of_depth = (finding for rule in START_RULES for finding in rule(snapshot)) if snapshot else ()
-    return (*(finding for rule in OFFSET_RULES for finding in rule(facts, expected)), *of_depth)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """All that was read for one judgement; None for what nobody asked for."""
+
+    facts: CheckpointFacts
+    expected: Expectations
+    snapshot: CheckpointSnapshot | None = None
+    """None where the logs alone were read."""
+    watch: Watch | None = None
+    """What is known over time; without it nothing is said of what takes time to show."""
+    source_input: InputFacts | None = None
+    """The folder that a file source reads; judged with a `watch` only, for its files have an age."""
+    source_table: DeltaSourceView | None = None
+    sink: SinkView | None = None
 
 
-def judge_logs(facts: CheckpointFacts, expected: Expectations) -> tuple[Finding, ...]:
-    """Everything that the logs of a checkpoint show, worst first; within one severity in the order of the rules."""
+def judge(evidence: Evidence) -> tuple[Finding, ...]:
+    """Everything that the evidence shows, in the order in which a start comes across it."""
+    return tuple(_findings(evidence))
+
+
+def _findings(evidence: Evidence) -> Iterator[Finding]:
+    facts, expected, snapshot, watch = evidence.facts, evidence.expected, evidence.snapshot, evidence.watch
     seen = facts.as_continuous() if expected.runs_continuously(facts) else facts
-    return worst_first(finding for rule in LOG_RULES for finding in rule(seen, expected))
-
-
-def judge_checkpoint(
-    snapshot: CheckpointSnapshot, expected: Expectations, watch: Watch | None = None
-) -> tuple[Finding, ...]:
-    """Everything that a checkpoint shows, worst first; within one severity in the order of the rules.
-
-    Without `watch` nothing is said of what takes time to show.
-    """
-    in_depth = (finding for rule in DEPTH_RULES for finding in rule(snapshot))
-    over_time = (
-        (finding for rule in (*EDIT_RULES, *TIME_RULES, *STATE_RULES) for finding in rule(snapshot, expected, watch))
-        if watch
-        else ()
-    )
-    return worst_first((*judge_logs(snapshot.facts, expected), *in_depth, *over_time))
-
-
-def judge_input(found: InputFacts, expected: Expectations, watch: Watch) -> tuple[Finding, ...]:
-    """Everything that an input folder shows beside what was read of it, worst first."""
-    return worst_first(finding for rule in INPUT_RULES for finding in rule(found, expected, watch))
-
-
-def judge_sink(snapshot: CheckpointSnapshot, view: SinkView) -> tuple[Finding, ...]:
-    """Everything that a sink shows beside its checkpoint, worst first."""
-    return worst_first(finding for rule in SINK_RULES for finding in rule(snapshot, view))
-
-
-def judge_delta_source(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> tuple[Finding, ...]:
-    """Everything that the Delta table which a query reads shows beside its offsets, worst first."""
-    return worst_first(finding for rule in DELTA_SOURCE_RULES for finding in rule(snapshot, view))
+    yield from (finding for rule in LOG_RULES for finding in rule(seen, expected))
+    if snapshot is None:
+        return
+    yield from (finding for rule in DEPTH_RULES for finding in rule(snapshot, expected))
+    if watch:
+        over_time = (*EDIT_RULES, *TIME_RULES, *STATE_RULES)
+        yield from (finding for rule in over_time for finding in rule(snapshot, expected, watch))
+    if (found := evidence.source_input) and watch:
+        yield from (finding for rule in INPUT_RULES for finding in rule(found, expected, watch))
+    if table := evidence.source_table:
+        yield from (finding for rule in DELTA_SOURCE_RULES for finding in rule(snapshot, table))
+    if sink := evidence.sink:
+        yield from (finding for rule in SINK_RULES for finding in rule(snapshot, sink))
 
 
 def explanations() -> dict[str, str]:

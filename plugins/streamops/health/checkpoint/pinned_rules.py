@@ -35,7 +35,7 @@ def ignored_confs(facts: CheckpointFacts, expected: Expectations) -> Iterator[Fi
         )
 
 
-def missing_state_format(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+def missing_state_format(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """The newest entry pins no format for the state of an aggregation: a start then takes the one of before Spark 3.0.
 
     What it reads does not have that form, since Spark writes the newer one by itself (OffsetSeqMetadata, tried on 4.2.0).
@@ -68,7 +68,7 @@ AGGREGATION = "stateStoreSave"
 AGGREGATION_FORMAT = "spark.sql.streaming.aggregation.stateFormatVersion"
 
 
-def compact_interval(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+def compact_interval(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """The interval between compact files was changed: Spark goes by their names, not by its settings (SPARK-18187)."""
     for source in snapshot.sources.sources:
         log = source.log

@@ -5,18 +5,21 @@ from collections.abc import Iterator
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS
 from streamops.checkpoint.place import Place
+from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
 
 
-def no_checkpoint(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+def no_checkpoint(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """Nothing of a checkpoint is there."""
     place = snapshot.place
     if place is None or (snapshot.facts.query_id is not None and not place.what and not place.checkpoints):
         return
     is_foreign = bool(place.what or place.checkpoints or place.is_unexpanded)
-    found = what_is_there(place)
+    # Where nobody has said that a query is to begin there, a folder without a checkpoint is the wrong one as likely.
+    is_meant = expected.is_declared or snapshot.facts.has_metadata
+    found = _what_is_there(place)
     yield Finding(
         rule="no-checkpoint",
         severity=Severity.UNKNOWN,
@@ -25,15 +28,15 @@ def no_checkpoint(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
         meaning="a query that starts here begins anew; or this is not the place that was meant",
         repair=_way_out(place),
         start=StartEffect(
-            kind=AtStart.UNDECIDED,
-            summary=f"no checkpoint is here, {found}: a start would begin anew there",
+            kind=AtStart.UNDECIDED if is_foreign and is_meant else AtStart.UNREAD,
+            summary=f"no checkpoint is here, {found}: a query would begin anew",
         )
-        if is_foreign
+        if is_foreign or not is_meant
         else None,
     )
 
 
-def what_is_there(place: Place) -> str:
+def _what_is_there(place: Place) -> str:
     """In half a sentence."""
     if place.is_unexpanded:
         return "the address holds a variable or a `~` that nobody has replaced"

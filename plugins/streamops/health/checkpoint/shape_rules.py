@@ -6,7 +6,8 @@ from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.layout import COMMITS, OFFSETS
 from streamops.checkpoint.listing import LogListing
 from streamops.health.checkpoint.expectations import Expectations
-from streamops.health.verdict import Finding, Severity
+from streamops.health.engines import WithoutOffsets
+from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 
 def commits_ahead(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
@@ -25,6 +26,12 @@ def commits_ahead(facts: CheckpointFacts, expected: Expectations) -> Iterator[Fi
         f" {_named(COMMITS, extra)} with their `.crc` instead: those batches are planned anew",
         not_when="do not delete them where the sink is a Delta table or files: it drops the new batches, their rows are lost, and"
         " no error tells. When a second writer is about, stop it first",
+        start=StartEffect(
+            kind=AtStart.REPEATS,
+            summary=f"commits reach batch {facts.last_commit}, offsets only {facts.last_offset}: each start writes batch"
+            f" {facts.last_offset} again before it fails",
+            error="CONCURRENT_STREAM_LOG_UPDATE",
+        ),
     )
 
 
@@ -40,6 +47,19 @@ def missing_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[
         meaning="where the query stood is lost: Spark 4.1 and later refuse the start, 3.5 and 4.0 read all input again first",
         repair="restore the folder from a copy; otherwise begin a new checkpoint with starting offsets of your own",
         not_when="do not delete the commits as well: the query would then read all its input again without an error",
+        start=_without_offsets(facts, expected),
+    )
+
+
+def _without_offsets(facts: CheckpointFacts, expected: Expectations) -> StartEffect:
+    what = f"{OFFSETS} is empty while {COMMITS} reach batch {facts.last_commit}"
+    is_refused = expected.engine.without_offsets is WithoutOffsets.REFUSED
+    return StartEffect(
+        kind=AtStart.FAILS if is_refused else AtStart.REPEATS,
+        summary=f"{what}: the start is refused"
+        if is_refused
+        else f"{what}: batch 0 reads all input again, and then fails at its commit",
+        error=expected.engine.without_offsets_error,
     )
 
 
@@ -112,8 +132,11 @@ def orphan_checksums(facts: CheckpointFacts, expected: Expectations) -> Iterator
     """A side file of the local file system without its file, where the next file is written."""
     if not facts.address.startswith("file:"):
         return
+    next_batch = facts.next_batch
+    is_planned = next_batch <= facts.last_offset
     for log, listing in ((OFFSETS, facts.offsets_log), (COMMITS, facts.commits_log)):
         for batch in listing.orphan_checksums[:SHOWN]:
+            is_met_first = log == OFFSETS and batch == next_batch and not is_planned
             yield Finding(
                 rule="orphan-checksums",
                 severity=Severity.CRITICAL,
@@ -122,6 +145,14 @@ def orphan_checksums(facts: CheckpointFacts, expected: Expectations) -> Iterator
                 meaning=f"{log}/{batch} can't be written: the query fails there, with words that blame a second query",
                 repair=f"delete {log}/.{batch}.crc",
                 not_when=f"while the query runs: it may be about to write {log}/{batch}",
+                start=StartEffect(
+                    kind=AtStart.FAILS if is_met_first else AtStart.REPEATS,
+                    summary=f"{log}/.{batch}.crc is there without {log}/{batch}, which can't be written then"
+                    + ("" if is_met_first else f": batch {next_batch} runs, and the query fails there"),
+                    error="Multiple streaming queries are concurrently using",
+                )
+                if batch >= next_batch
+                else None,
             )
 
 
@@ -169,6 +200,38 @@ def unfinished_control_batch(facts: CheckpointFacts, expected: Expectations) -> 
         meaning="an operation on the state was cut off: a start fails with STREAMING_UNFINISHED_REPARTITION_DETECTED",
         repair="run the operation again to its end",
         not_when="do not delete the entry: half of the state may have moved",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary=f"batch {facts.newest.batch} is an operation on the state that was cut off: a start is refused",
+            error="STREAMING_UNFINISHED_REPARTITION_DETECTED",
+        ),
+    )
+
+
+def behind_control_log(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The control log has seen batches that the checkpoint has no more: an older copy was put back. [P16c, P3]
+
+    Delta drops the batches whose ids come again in silence. With async progress tracking drivers tell of batches that no log
+    has when they die: that proves nothing.
+    """
+    known = expected.known
+    if known is None or not known.query_id or known.offset < 0 or expected.tracks_progress_async:
+        return
+    if facts.last_offset >= known.offset or (facts.query_id and facts.query_id != known.query_id):
+        return
+    yield Finding(
+        rule="behind-control-log",
+        severity=Severity.CRITICAL,
+        file=OFFSETS,
+        evidence=f"the control log has seen batch {known.offset}, the checkpoint ends at {facts.last_offset}",
+        meaning="it was restored from an older copy or partly deleted; idempotent sinks drop the batches that come again, and"
+        " others get them twice",
+        repair="restore the newest copy; where there is none, begin a new checkpoint with starting offsets of your own",
+        start=StartEffect(
+            kind=AtStart.LOSES,
+            summary=f"the control log has seen batch {known.offset}, the checkpoint ends at {facts.last_offset}: it was restored"
+            " from an older copy or partly deleted; idempotent sinks would drop the batches that come again",
+        ),
     )
 
 

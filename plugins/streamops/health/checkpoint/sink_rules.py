@@ -30,6 +30,10 @@ def sink_ahead(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Finding
         " tells",
         repair="restore the checkpoint that wrote them from a copy; otherwise " + _fresh_start(view.before),
         not_when="do not go on until the batch ids have passed: what comes until then is lost",
+        start=StartEffect(
+            kind=AtStart.LOSES,
+            summary=f"the sink has batch {has} of this query already, and drops every batch up to that without an error",
+        ),
     )
 
 
@@ -77,6 +81,12 @@ def sink_behind(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Findin
         " older copy, or the query wrote elsewhere; a foreachBatch that skips empty batches looks the same",
         repair="see whether this is the sink that the query writes to; then restore it, or write those batches anew from the"
         " source",
+        start=StartEffect(
+            kind=AtStart.UNDECIDED,
+            summary=f"the sink lacks {_span(has + 1, committed)}, which are committed: a start goes on behind the gap",
+        )
+        if _writes_every_batch(view.latest)
+        else None,
     )
 
 

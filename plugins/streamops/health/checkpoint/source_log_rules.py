@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from streamops.checkpoint.inspect import CheckpointSnapshot
+from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
 
 
-def misplaced_source_entries(snapshot: CheckpointSnapshot) -> Iterator[Finding]:
+def misplaced_source_entries(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """A file of a source's log holds no entry of its own id: emptied, or a copy of another one.
 
     The files that it named are then new to the source, which reads them again (FileStreamSource, tried on 4.2.0).

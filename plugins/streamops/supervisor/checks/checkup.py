@@ -13,22 +13,16 @@ from streamops.control.records import Position
 from streamops.control.registry import RegistryEntry, read_entry
 from streamops.control.snapshot import load_state
 from streamops.control.state_root import require_state_root
-from streamops.health.checkpoint import Expectations, judge_checkpoint
+from streamops.health.checkpoint import Evidence, Expectations, judge
 from streamops.health.checkpoint.expectations import MAX_FILE_AGE, RETAINED_BATCHES
-from streamops.health.checkpoint.judge import judge_delta_source, judge_input, judge_sink
-from streamops.health.checkpoint.place_rules import what_is_there
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.checkpoint.time_rules import written_ago
 from streamops.health.checkpoint.watch import Watch
+from streamops.health.engines import PINNED, Engine
 from streamops.health.pace import in_words
 from streamops.health.verdict import Finding, Severity, Verdict, worst_first, worst_of
 from streamops.progress import ProgressHistory
-from streamops.restart import RestartPlan, Safety, SinkGuarantee
-from streamops.restart.engines import PINNED, Engine
-from streamops.restart.input_effect import with_input
-from streamops.restart.plan import plan_in_depth, with_findings
-from streamops.restart.registered import with_registry
-from streamops.restart.sink_effect import with_sink
+from streamops.restart import RestartPlan, Safety, SinkGuarantee, plan_restart
 from streamops.sink import Sink, SinkView, recognises_batches
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage import ReadableStorage
@@ -119,8 +113,10 @@ def check(
     watch = replace(watch, times=read_batch_times(storage, snapshot.facts)) if watch else None
     watch = _with_state(watch, snapshot, progress) if watch and progress else watch
     expected = Expectations(
-        offset_formats=engine.offset_formats,
-        commit_formats=engine.commit_formats,
+        engine=engine,
+        known=known,
+        registered=registered,
+        is_declared=is_declared,
         is_sink_idempotent=is_sink_idempotent,
         tracks_progress_async=tracks_progress_async,
         is_continuous=is_continuous,
@@ -132,45 +128,27 @@ def check(
         max_file_age=source_input.max_file_age if source_input else MAX_FILE_AGE,
         has_driver=bool(watch and watch.has_driver),
     )
-    restart = plan_in_depth(
-        snapshot,
-        known=known,
-        engine=engine,
-        tracks_progress_async=tracks_progress_async,
-        is_continuous=is_continuous,
-        source_form=source_form,
+    evidence = Evidence(
+        facts=snapshot.facts,
+        expected=expected,
+        snapshot=snapshot,
+        watch=watch,
+        source_input=read_input(storage, address, snapshot, address=source_input.address) if source_input else None,
+        source_table=source_table.view(snapshot.facts, now=watch.now if watch else None) if source_table else None,
+        sink=view,
     )
-    restart = with_registry(restart, snapshot.facts, registered, has_claims=known is not None)
-    findings = judge_checkpoint(snapshot, expected, watch)
-    if watch and (age := written_ago(snapshot, watch)) is not None:
-        running = f"{restart.summary}; but it was written {in_words(age)} ago: a query seems to run here, start none beside it"
-        restart = replace(restart, summary=running)
-    if source_input and watch:
-        found = read_input(storage, address, snapshot, address=source_input.address)
-        restart = with_input(restart, found)
-        findings = (*findings, *judge_input(found, expected, watch))
-    if source_table:
-        of_source = judge_delta_source(snapshot, source_table.view(snapshot.facts, now=watch.now if watch else None))
-        restart = with_findings(restart, of_source)
-        findings = (*findings, *of_source)
-    if view:
-        of_sink = judge_sink(snapshot, view)
-        restart = with_findings(with_sink(restart, snapshot.facts, view), of_sink)
-        findings = (*findings, *of_sink)
-    if not is_declared:
-        restart = _unless_nothing_is_there(restart, snapshot)
+    findings = judge(evidence)
+    restart = _beside_a_query(plan_restart(evidence, findings), snapshot, watch)
     return replace(_concluded(snapshot, restart, findings, engine=engine, view=view), watch=watch)
 
 
-def _unless_nothing_is_there(plan: RestartPlan, snapshot: CheckpointSnapshot) -> RestartPlan:
-    """Where nobody has said that a query is to begin there, a folder without a checkpoint is the wrong one as likely."""
-    if snapshot.place is None or snapshot.facts.has_metadata or plan.safety not in (Safety.SAFE, Safety.BLOCKED):
+def _beside_a_query(plan: RestartPlan, snapshot: CheckpointSnapshot, watch: Watch | None) -> RestartPlan:
+    """What a start would do counts for when whoever wrote the checkpoint moments ago has stopped."""
+    age = written_ago(snapshot, watch) if watch else None
+    if age is None:
         return plan
-    return replace(
-        plan,
-        safety=Safety.UNKNOWN,
-        summary=f"no checkpoint is here, {what_is_there(snapshot.place)}: a query would begin anew",
-    )
+    running = f"it was written {in_words(age)} ago: a query seems to run here, start none beside it"
+    return replace(plan, summary=f"{plan.summary}; but {running}")
 
 
 def _with_state(watch: Watch, snapshot: CheckpointSnapshot, progress: Callable[[], ProgressHistory]) -> Watch:

@@ -7,9 +7,9 @@ from streamops.checkpoint.layout import OFFSETS
 from streamops.clock import Clock
 from streamops.coverage import Coverage, PartitionCoverage, Standing, cover
 from streamops.coverage.start_effect import changed_since_planned, told
+from streamops.health.engines import Engine
 from streamops.health.verdict import Finding, Severity, Verdict, worst_first, worst_of
 from streamops.kafka.broker import Broker
-from streamops.restart.engines import Engine
 from streamops.supervisor.checks.checkup import SEVERITIES, Checkup
 from streamops.supervisor.lags.covered_plan import FINISH_FIRST, failing_engine, with_coverage, with_retry
 from streamops.supervisor.lags.kafka_needs import needs_of_snapshot

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from streamops.coverage import Coverage
 from streamops.coverage.start_effect import Effect, beyond_the_end, changed_since_planned, start_effect, told
+from streamops.health.engines import Engine, engine_after
 from streamops.restart import RestartPlan, Safety
-from streamops.restart.engines import Engine, engine_after
 from streamops.spec import Trigger, TriggerKind
 from streamops.supervisor.lags.kafka_needs import CheckpointNeeds
 

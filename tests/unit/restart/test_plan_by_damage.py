@@ -5,41 +5,37 @@ import pytest
 from streamops.checkpoint import read_checkpoint
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.errors import SettingsError
-from streamops.restart import Safety, plan_restart
-from streamops.restart.engines import engine_after, engine_of
-from streamops.restart.plan import plan_in_depth
-from streamops.restart.predict import predict_start
-from streamops.restart.predict_depth import predict_in_depth
+from streamops.health.engines import engine_after, engine_of
+from streamops.restart import Safety
 from streamops.storage import join
 from support.base_checkpoint import ADDRESS, INPUT, entry, files, stored
 from support.damage_matrix import DEPTH_ROWS, OFFSET_ROWS, ROWS
+from support.plans import plan_of
 from support.rocksdb import store_at
 from support.state_files import CHANGES
 
 
-def plan(found, version):
-    return plan_restart(read_checkpoint(stored(found), ADDRESS), known=None, engine=engine_of(version))
+def by_the_logs(found, version):
+    return plan_of(read_checkpoint(stored(found), ADDRESS), engine=engine_of(version))
 
 
-def predicted(found, version):
-    return predict_start(read_checkpoint(stored(found), ADDRESS), engine_of(version))
+def in_depth(found, version="4.2"):
+    return plan_of(inspect_checkpoint(stored(found), ADDRESS), engine=engine_of(version))
 
 
 @pytest.mark.parametrize(
     ("row", "version"), [pytest.param(row, v, id=f"{row.code} on {v}") for row in ROWS for v in row.engines]
 )
 def test_a_start_goes_as_it_went_on_real_spark(row, version):
-    prediction = predicted(row.applied(files()), version)
+    plan = by_the_logs(row.applied(files()), version)
 
-    assert prediction.next_batch == row.runs
-    assert prediction.reruns == row.reruns
-    assert row.error in prediction.expected_error
-    assert bool(prediction.expected_error) == bool(row.error)
-    assert (plan(row.applied(files()), version).safety is Safety.UNSAFE) is (
-        row.repeats or row.new_id or row.runs_and_fails
-    )
-    assert prediction.loses_identity is row.new_id
-    assert prediction.summary
+    assert plan.next_batch == row.runs
+    assert plan.reruns == row.reruns
+    assert row.error in plan.expected_error
+    assert bool(plan.expected_error) == bool(row.error)
+    assert (plan.safety is Safety.UNSAFE) is (row.repeats or row.new_id or row.runs_and_fails)
+    assert ("new query id" in plan.summary) is row.new_id
+    assert plan.summary
 
 
 @pytest.mark.parametrize(
@@ -51,22 +47,17 @@ def test_a_start_goes_as_it_went_on_real_spark(row, version):
     ],
 )
 def test_what_lies_beyond_the_logs_is_foretold_too(row, version):
-    snapshot = inspect_checkpoint(stored(row.applied(files())), ADDRESS)
+    plan = in_depth(row.applied(files()), version)
 
-    prediction = predict_in_depth(snapshot, engine_of(version))
-
-    assert prediction.next_batch == row.runs
-    assert row.error in prediction.expected_error
-    assert bool(prediction.expected_error) == bool(row.error)
-    in_depth = plan_in_depth(snapshot, known=None, engine=engine_of(version))
-    assert (in_depth.safety is Safety.UNSAFE) is (row.repeats or row.new_id or row.runs_and_fails)
+    assert plan.next_batch == row.runs
+    assert row.error in plan.expected_error
+    assert bool(plan.expected_error) == bool(row.error)
+    assert (plan.safety is Safety.UNSAFE) is (row.repeats or row.new_id or row.runs_and_fails)
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.code) for row in OFFSET_ROWS])
 def test_what_the_entries_of_sources_say_is_foretold(row):
-    snapshot = inspect_checkpoint(stored(row.applied(files())), ADDRESS)
-
-    foretold = plan_in_depth(snapshot, known=None, engine=engine_of("4.2"))
+    foretold = in_depth(row.applied(files()))
 
     assert foretold.next_batch == row.runs
     assert (foretold.safety is Safety.FUTILE) is bool(row.error)
@@ -87,10 +78,10 @@ def test_a_damaged_snapshot_of_rocksdb_keeps_the_next_batch_from_running(version
     if size is None:
         del found["state/0/0/SSTs/000008-0a1b.sst"]
 
-    prediction = predict_in_depth(inspect_checkpoint(stored(found), ADDRESS), engine_of(version))
+    plan = in_depth(found, version)
 
-    assert prediction.next_batch is None
-    assert error in prediction.expected_error
+    assert plan.next_batch is None
+    assert error in plan.expected_error
 
 
 def test_a_first_start_beside_another_spelling_of_the_same_path_would_begin_anew():
@@ -100,7 +91,7 @@ def test_a_first_start_beside_another_spelling_of_the_same_path_would_begin_anew
         storage.write(join("file:///checkpoints/my%20orders", name), content)
 
     snapshot = inspect_checkpoint(storage, "file:///checkpoints/my orders")
-    plan = plan_in_depth(snapshot, known=None)
+    plan = plan_of(snapshot)
 
     assert (plan.safety, plan.next_batch) == (Safety.UNSAFE, 0)
     assert "'file:///checkpoints/my%20orders' has batches up to 4" in plan.summary
@@ -110,18 +101,17 @@ def test_input_that_is_gone_is_told_before_its_batch_is_committed_without_it():
     storage = stored(files(commits_4=None))
     storage.delete(join(INPUT, "4.json"))
 
-    prediction = predict_in_depth(inspect_checkpoint(storage, ADDRESS), engine_of("4.2"))
+    plan = plan_of(inspect_checkpoint(storage, ADDRESS))
 
-    assert prediction.loses_input
-    assert prediction.next_batch == 4
-    assert prediction.succeeds
+    assert (plan.safety, plan.next_batch, plan.expected_error) == (Safety.UNSAFE, 4, "")
+    assert "1 input files of batch 4 are gone" in plan.summary
 
 
 def test_input_of_a_committed_batch_is_no_loss():
     storage = stored(files())
     storage.delete(join(INPUT, "4.json"))
 
-    assert not predict_in_depth(inspect_checkpoint(storage, ADDRESS), engine_of("4.2")).loses_input
+    assert plan_of(inspect_checkpoint(storage, ADDRESS)).safety is Safety.SAFE
 
 
 @pytest.mark.parametrize(
@@ -138,32 +128,24 @@ def test_state_that_can_not_be_loaded_ends_a_start(changes, error):
     found = files() | {f"state/0/{partition}/{v}.delta": CHANGES for partition in (0, 1) for v in range(1, 6)} | changes
     kept = {name: content for name, content in found.items() if content is not None}
 
-    prediction = predict_in_depth(inspect_checkpoint(stored(kept), ADDRESS), engine_of("4.2"))
-
-    assert prediction.expected_error == error
+    assert in_depth(kept).expected_error == error
 
 
 def test_emptied_logs_beside_state_are_refused_and_not_read_again():
     found = {name: content for name, content in files().items() if name[:7] not in ("offsets", "commits")}
 
-    prediction = predict_in_depth(
-        inspect_checkpoint(stored(found | {"state/0/0/1.delta": CHANGES}), ADDRESS), engine_of("4.2")
-    )
+    plan = in_depth(found | {"state/0/0/1.delta": CHANGES})
 
-    assert (prediction.next_batch, prediction.expected_error) == (None, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY")
+    assert (plan.next_batch, plan.expected_error) == (None, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY")
 
 
 def test_a_first_start_that_was_cut_off_is_no_history():
     """The source writes its first entry before the first batch is planned."""
-    snapshot = inspect_checkpoint(
-        stored({"sources/0/0": files()["sources/0/0"], "metadata": files()["metadata"]}), ADDRESS
-    )
-
-    assert not predict_in_depth(snapshot, engine_of("4.2")).repeats
+    assert in_depth({"sources/0/0": files()["sources/0/0"], "metadata": files()["metadata"]}).safety is Safety.SAFE
 
 
 def test_a_batch_that_runs_again_has_exactly_the_range_of_the_log():
-    (source,) = predicted(files(commits_4=None), "4.2").ranges
+    (source,) = by_the_logs(files(commits_4=None), "4.2").ranges
 
     assert (source.start, source.end) == ('{"logOffset":3}', '{"logOffset":4}')
 
@@ -172,14 +154,10 @@ def test_sources_of_v2_pair_up_by_their_names():
     before = entry(3, version="v2", source='a:{"logOffset":3}\nb:{"logOffset":30}')
     now = entry(4, version="v2", source='b:{"logOffset":40}\na:{"logOffset":4}')
 
-    first, second = predicted(files(offsets_3=before, offsets_4=now, commits_4=None), "4.3").ranges
+    first, second = by_the_logs(files(offsets_3=before, offsets_4=now, commits_4=None), "4.3").ranges
 
     assert (first.start, first.end) == ('{"logOffset":30}', '{"logOffset":40}')
     assert (second.start, second.end) == ('{"logOffset":3}', '{"logOffset":4}')
-
-
-def test_batches_that_lost_their_commits_and_will_not_run_are_named():
-    assert predicted(files(commits_2=None, commits_3=None, commits_4=None), "4.2").passed_over == range(2, 4)
 
 
 @pytest.mark.parametrize("version", ["4.2", "4.2.0", "4.2.1"])

@@ -4,9 +4,8 @@ import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.restart import Safety
-from streamops.restart.plan import plan_in_depth
-from streamops.restart.sink_effect import with_sink
 from streamops.sink import MissingSink, SinkView, UnreadSink
+from support import plans
 from support.base_checkpoint import ADDRESS, files, stored
 from support.sinks import TABLE, delta_sink, file_sink, still
 
@@ -14,8 +13,7 @@ PENDING = files(commits_4=None)
 
 
 def plan_of(found, view):
-    snapshot = inspect_checkpoint(stored(found), ADDRESS)
-    return with_sink(plan_in_depth(snapshot, known=None), snapshot.facts, view)
+    return plans.plan_of(inspect_checkpoint(stored(found), ADDRESS), sink=view)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +33,7 @@ def plan_of(found, view):
             id="in flight, and a foreachBatch may write elsewhere as well",
         ),
         pytest.param(PENDING, delta_sink(), Safety.SAFE_IF_IDEMPOTENT, id="in flight, and nothing is known"),
-        pytest.param(PENDING, file_sink(), Safety.SAFE_IF_IDEMPOTENT, id="in flight, and the sink's log is empty"),
+        pytest.param(PENDING, file_sink(), Safety.BLOCKED, id="in flight, and committed batches are not in the sink"),
         pytest.param(PENDING, MissingSink(address=TABLE), Safety.SAFE_IF_IDEMPOTENT, id="in flight, and no sink"),
         pytest.param(
             files(), UnreadSink(address=TABLE, reason="Permission denied"), Safety.SAFE, id="clean, and no sink is seen"

@@ -1,0 +1,91 @@
+"""One checkpoint, one verdict: whoever asks, and by whichever entrance, is told the same of the next start.
+
+`check FOLDER`, `check NAME`, `plan NAME` with its exit code, the plan in a form and the preflight rest on one catalogue; the
+supervisor's next step is what the plan says.
+"""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamops.control.layout import control_folder
+from streamops.control.records import DriverEnded, Outcome
+from streamops.health.engines import PINNED
+from streamops.restart import Safety
+from streamops.storage import join
+from streamops.supervisor import Action
+from streamops.supervisor.checkpoints import position_of, read_checkpoints
+from streamops.supervisor.checks.checkup import check, check_stream
+from streamops.supervisor.desk import Desk
+from streamops.supervisor.outlook import outlook_of
+from support.base_checkpoint import ADDRESS, INPUT, SOURCE, entry, files, source_entry
+from support.damage_matrix import DEPTH_ROWS, OFFSET_ROWS, ROWS
+from support.records import a_claim, a_log, a_submit, write_log
+from support.specs import PERSON, a_stream, seconds
+from support.state_files import CHANGES
+from support.world import World
+
+SPEC = a_stream(checkpoint=ADDRESS, source=SOURCE)
+WITH_STATE = files() | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 6)}
+CONTENTS = st.sampled_from([b"", b"v1", b"\0" * 40, b"v1\n{}", entry(4), entry(2), source_entry(3), CHANGES[:-30]])
+ACCEPTED = (Safety.SAFE, Safety.SAFE_IF_IDEMPOTENT)
+STARTS = (Action.CLAIM, Action.SUBMIT)
+
+
+def a_world(state_root: Path, found) -> World:
+    """A stream whose first driver has ended; its checkpoint holds these files."""
+    world = World(state_root, spec=SPEC)
+    for batch in range(5):
+        world.storage.write(join(INPUT, f"{batch}.json"), b"{}")
+    for name, content in found.items():
+        world.storage.write(join(ADDRESS, name), content)
+    stands = position_of(*read_checkpoints(world.storage, ADDRESS))
+    ended = DriverEnded(epoch=1, outcome=Outcome.STOPPED, position=stands)
+    write_log(world.storage, control_folder(ADDRESS), a_log(a_claim(1, position=stands), a_submit(1), ended))
+    world.clock.advance(seconds(3600))
+    return world
+
+
+def verdicts(world: World):
+    """The safety of the next start, by everyone who tells of it."""
+    folder = check(
+        world.storage, ADDRESS, engine=PINNED, is_declared=True, tracks_progress_async=False, is_continuous=False
+    )
+    name = check_stream(SPEC, storage_for=lambda _: world.storage, now=world.clock.now())
+    desk = Desk(
+        world.supervisor(), storage=world.storage, clock=world.clock, state_root=world.state_root, author=PERSON
+    )
+    outlook = outlook_of(desk.sight(), SPEC)
+    return {
+        "check FOLDER": folder.restart.safety,
+        "check NAME": name.restart.safety,
+        "plan": outlook.plan.safety,
+    }, outlook
+
+
+def agree(found) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        told, outlook = verdicts(a_world(Path(folder), found))
+
+    assert len(set(told.values())) == 1, told
+    assert outlook.is_refused is (outlook.plan.safety not in ACCEPTED), outlook
+    assert (outlook.next_step in STARTS) is (outlook.plan.safety in ACCEPTED), outlook
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.code) for row in (*ROWS, *DEPTH_ROWS, *OFFSET_ROWS)])
+def test_damage_that_was_tried(row):
+    if PINNED.version in row.engines:
+        agree(row.applied(files()))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.dictionaries(st.sampled_from(sorted(WITH_STATE)), st.none() | CONTENTS, max_size=3), st.booleans())
+def test_any_damage(damage, is_pending):
+    found = WITH_STATE | damage
+    if is_pending:
+        found.pop("commits/4", None)
+
+    agree({name: content for name, content in found.items() if content is not None})
