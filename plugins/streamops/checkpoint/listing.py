@@ -7,7 +7,7 @@ lies beside them; 3.5 to 4.3.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import filterfalse, pairwise
 
 from streamops.checkpoint.layout import ORDINARY_ID, batch_id
 from streamops.storage import ReadableStorage
@@ -56,23 +56,24 @@ class LogListing:
         """Sorts the names of a folder."""
         names = tuple(names)
         # In one go: a log that nobody cleans up has a hundred thousand of them, and next to nothing else.
-        ordinary = frozenset(filter(ORDINARY_ID.fullmatch, names))
-        ids = set(map(int, ordinary))
+        ordinary = list(filter(ORDINARY_ID.fullmatch, names))
+        ids = list(map(int, ordinary))
+        others = () if len(ordinary) == len(names) else filterfalse(frozenset(ordinary).__contains__, names)
         odd: list[str] = []
         temporaries: list[str] = []
         checksums: list[str] = []
         foreign: list[str] = []
-        for name in (name for name in names if name not in ordinary):
+        for name in others:
             if name.startswith("."):
                 _hidden_kind(name, temporaries, checksums, foreign).append(name)
             elif (batch := batch_id(name)) is None:
                 foreign.append(name)
             else:
-                ids.add(batch)
+                ids.append(batch)
                 if batch < 0 or name != str(batch):
                     odd.append(name)
         return cls(
-            ids=tuple(sorted(ids)),
+            ids=tuple(sorted(set(ids) if odd else ids)),
             odd=tuple(odd),
             temporaries=Names.of(temporaries),
             checksums=Names.of(checksums),
@@ -90,7 +91,14 @@ class LogListing:
 
         Normal with async progress tracking when both logs have the same; below the newest two entries Spark never looks.
         """
+        if not self.has_holes:
+            return ()
         return tuple(range(low + 1, high) for low, high in pairwise(self.ids) if high - low > 1)
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether a batch is missing between the lowest and the highest; told without a walk over them."""
+        return bool(self.ids) and self.ids[-1] - self.ids[0] + 1 > len(self.ids)
 
 
 def read_listing(storage: ReadableStorage, folder: str) -> LogListing:

@@ -86,13 +86,15 @@ class CheckpointFacts:
         A batch in flight is no part of the comparison, nor is the hole right below it: that one may be damage. Nor is what
         one of the logs has purged and the other not yet (minBatchesToRetain, 3.5 to 4.3).
         """
+        if not self.offsets_log.has_holes:
+            return False
         offsets = self.offsets_log.ids[:-1] if self.has_pending_batch else self.offsets_log.ids
         commits = self.commits_log.ids
         if not offsets or not commits:
             return False
         lowest = max(offsets[0], commits[0])
         kept = offsets[bisect_left(offsets, lowest) :]
-        return kept == commits[bisect_left(commits, lowest) :] and bool(LogListing(ids=kept).holes())
+        return kept == commits[bisect_left(commits, lowest) :] and LogListing(ids=kept).has_holes
 
     @property
     def looks_continuous(self) -> bool:
