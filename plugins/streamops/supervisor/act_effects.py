@@ -1,15 +1,17 @@
 """Sentences of a plan: what a driver and a supervisor will make of a request. Pure."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from streamops.control.attendance import Attendance
 from streamops.control.drivers import QueryStep
-from streamops.control.records import Claimed
+from streamops.control.fold import fold
+from streamops.control.records import Adopted, Author, Body, Claimed, Record
 from streamops.control.state import LogState
 from streamops.launch import DriverState
-from streamops.restart import Safety
 from streamops.spec import Mode, StreamSpec
 from streamops.spec.names import dag_id_of
+from streamops.supervisor.decide import decide
 from streamops.supervisor.decision import Action
 from streamops.supervisor.drift import Declaration, Drift, drift_between
 from streamops.supervisor.observe import EpochFacts
@@ -56,18 +58,9 @@ def other_files(drift: Drift) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def next_start(
-    sight: Sight,
-    spec: StreamSpec,
-    *,
-    wants_running: bool,
-    parks: bool = True,
-    accepts_unsafe: bool = False,
-    adopts: bool = False,
-) -> tuple[str, ...]:
-    """What a supervisor will make of it, now that no driver lives."""
-    observation = sight.look.observation
-    state, checkpoint = observation.state, sight.checkpoint
+def next_start(sight: Sight, spec: StreamSpec, *requested: Body, wants_running: bool) -> tuple[str, ...]:
+    """What a supervisor will make of it, now that no driver lives: its own decision, on the log with what is requested."""
+    state = _after(sight, requested)
     if not wants_running:
         return (f"it stays stopped until `streamops start {spec.name}`",)
     if rests(state, spec):
@@ -76,20 +69,39 @@ def next_start(
             if spec.schedule
             else "it rests",
         )
-    if parks and state.parked:
-        return (f"it stays parked until `streamops release {spec.name}`: {state.parked.reason}",)
-    if not checkpoint.is_new and state.position is None and not adopts:
-        return (f"its checkpoint has a history of others: `streamops adopt {spec.name}` comes first",)
-    if observation.registry_conflicts:
-        return (f"it stays blocked: {'; '.join(observation.registry_conflicts)}",)
-    if sight.look.decision.action is Action.BLOCKED and not adopts:
-        return (f"it stays blocked: {sight.look.decision.reason}",)
+    is_adopted = any(isinstance(body, Adopted) for body in requested)
+    seen = replace(sight.seen, state=state, epochs=(), epochs_ahead=0 if is_adopted else sight.seen.epochs_ahead)
+    decision = decide(seen, spec, mine=frozenset())
     plan = sight.start_plan
     what = f"a start now is {plan.safety}: {plan.summary}"
-    accepted = accepts_unsafe or spec.sink.guarantee.accepts(plan.safety)
-    if accepted:
-        return (what, f"a supervisor claims epoch {state.next_epoch} at its next look")
-    return (what, "a supervisor waits" if plan.safety is Safety.UNKNOWN else "a supervisor parks it again")
+    match decision.action:
+        case Action.CLAIM:
+            return (what, f"a supervisor claims epoch {decision.epoch} at its next look")
+        case Action.PARK:
+            return (decision.reason, "a supervisor parks it again")
+        case Action.PARKED:
+            return (f"it stays parked until `streamops release {spec.name}`: {decision.reason}",)
+        case Action.BLOCKED:
+            return (f"it stays blocked: {decision.reason}",)
+        case Action.WAIT:
+            until = f" until {decision.until:%H:%M:%S} UTC" if decision.until else ""
+            return (what, f"a supervisor waits{until}: {decision.reason}")
+        case _:
+            return (what, decision.reason)
+
+
+def _after(sight: Sight, requested: tuple[Body, ...]) -> LogState:
+    """The state once these records are in the log."""
+    seen = sight.seen
+    records = (
+        Record(number=seen.state.next_number + index, at=seen.now, by=PLAN, reason="", nonce="", body=body)
+        for index, body in enumerate(requested)
+    )
+    return fold(records, seen.state)
+
+
+PLAN = Author(actor="plan", host="", pid=0)
+"""Of records that are never written."""
 
 
 def rests(state: LogState, spec: StreamSpec) -> bool:

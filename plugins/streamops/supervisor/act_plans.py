@@ -3,6 +3,8 @@
 from streamops.control.records import (
     Adopted,
     DriverEnded,
+    Outcome,
+    Position,
     Released,
     RestartRequested,
     StartRequested,
@@ -24,6 +26,7 @@ from streamops.supervisor.act_effects import (
 )
 from streamops.supervisor.act_plan import Act, ActPlan
 from streamops.supervisor.act_progress import AwaitedStart
+from streamops.supervisor.checkpoints import position_of
 from streamops.supervisor.commands import called
 from streamops.supervisor.decision import Action
 from streamops.supervisor.given_timings import timings_of
@@ -129,7 +132,8 @@ def plan_start(
     if remaining:
         effects += (f"epoch {remaining[-1]} is still open: it goes on if it has not begun to stop, or is replaced",)
     else:
-        effects += next_start(sight, spec, wants_running=True)
+        ended = () if confirm_dead is None else (_ended_by_word(confirm_dead, sight),)
+        effects += next_start(sight, spec, *ended, *((StartRequested(),) if is_stopped else ()), wants_running=True)
     return ActPlan(
         act=Act.START,
         stream=spec.name,
@@ -166,9 +170,8 @@ def plan_release(
     if sight.look.observation.epochs:
         effects += (f"epoch {sight.look.observation.epochs[-1].epoch.number} is not touched",)
     else:
-        effects += next_start(
-            sight, spec, wants_running=state.desire is Desire.RUNNING, parks=False, accepts_unsafe=accepts_unsafe
-        )
+        released = Released(accepts_unsafe=accepts_unsafe)
+        effects += next_start(sight, spec, released, wants_running=state.desire is Desire.RUNNING)
     return ActPlan(
         act=Act.RELEASE,
         stream=spec.name,
@@ -203,9 +206,29 @@ def plan_adopt(sight: Sight, spec: StreamSpec, *, reason: str, hand_over: HandOv
             *_watched_first(hand_over, spec),
             f"query {checkpoint.query_id or 'without id'} at batch {checkpoint.last_offset} becomes ours",
             *((f"its control log goes over from {from_stream} to {spec.name}",) if from_stream else ()),
-            *next_start(sight, spec, wants_running=state.desire is Desire.RUNNING, parks=False, adopts=True),
+            *next_start(
+                sight,
+                spec,
+                Adopted(
+                    stream=spec.name,
+                    position=_stands(sight),
+                    epochs_seen=look.observation.epochs_ahead,
+                    from_stream=from_stream,
+                ),
+                wants_running=state.desire is Desire.RUNNING,
+            ),
         ),
     )
+
+
+def _stands(sight: Sight) -> Position:
+    """Where the stream's checkpoints stand now."""
+    own, *companions = (snapshot.facts for snapshot in sight.checkpoints)
+    return position_of(own, tuple(companions))
+
+
+def _ended_by_word(epoch: int, sight: Sight) -> DriverEnded:
+    return DriverEnded(epoch=epoch, outcome=Outcome.CONFIRMED_DEAD, position=_stands(sight))
 
 
 def _watched_first(hand_over: HandOver, spec: StreamSpec) -> tuple[str, ...]:
@@ -260,7 +283,7 @@ def _released_by_restart(sight: Sight, spec: StreamSpec, parked: Note, *, reason
         effects=(
             f"it is parked, so no driver lives: {parked.reason}",
             f"it is released: {budget_of_release(state)}",
-            *next_start(sight, spec, wants_running=True, parks=False),
+            *next_start(sight, spec, Released(), wants_running=True),
         ),
         warnings=unattended(sight, spec, "nothing starts it"),
         awaits=_next(state),
@@ -301,7 +324,7 @@ def _without_waiting(sight: Sight, spec: StreamSpec, *, reason: str) -> ActPlan:
         effects=(
             f"the wait until {decision.until:%H:%M:%S} UTC is skipped ({decision.reason})",
             *brought_by_restart(state.newest.claim, sight.around.declaration),
-            *next_start(sight, spec, wants_running=True),
+            *next_start(sight, spec, RestartRequested(epoch=state.newest.number), wants_running=True),
         ),
         warnings=unattended(sight, spec, "nothing starts a driver"),
         awaits=_next(state),

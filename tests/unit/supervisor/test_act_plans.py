@@ -275,6 +275,21 @@ def test_a_release_is_not_needed_twice() -> None:
     assert not plan.is_needed
 
 
+def test_a_release_after_which_the_supervisor_would_park_again_says_so_beforehand() -> None:
+    """The checkpoint has moved since our driver ended: the supervisor takes that for a foreign writer, and so does the plan."""
+    moved = a_checkpoint(5, 5)
+
+    plain = plan_release(a_sight(*RUNNING, an_end(1, commit=3), Parked(), checkpoint=moved), SPEC, reason="why")
+    accepted = plan_release(
+        a_sight(*RUNNING, an_end(1, commit=3), Parked(), checkpoint=moved), SPEC, reason="why", accepts_unsafe=True
+    )
+
+    assert plain.effects[-1] == "a supervisor parks it again"
+    assert "a foreign writer was here" in plain.effects[-2]
+    assert "--accept-unsafe" in plain.effects[-2]
+    assert accepted.effects[-1] == "a supervisor claims epoch 2 at its next look"
+
+
 def test_a_driver_of_which_nothing_is_seen_is_not_promised_to_stop() -> None:
     (effect, *_) = plan_stop(a_sight(*RUNNING, driver=DriverState.UNKNOWN), SPEC, reason="why").effects
 
