@@ -1,5 +1,6 @@
 """Files of changes of a state store as Spark writes them: blocks of lz4-java around keys, values and the mark at the end."""
 
+import json
 import struct
 
 import lz4.block
@@ -23,3 +24,11 @@ def change(key: bytes, value: bytes) -> bytes:
 
 CHANGES = block(change(b"key-0001", b"value-01") + END) + EMPTY_BLOCK
 """A delta, a snapshot of the HDFS provider, or a changelog of RocksDB, with one row."""
+
+
+def schema(*columns: str) -> bytes:
+    """As StateSchemaCompatibilityChecker writes it: the key's columns, then the value's."""
+    fields = [{"name": name, "type": "long", "nullable": True, "metadata": {}} for name in columns]
+    key = json.dumps({"type": "struct", "fields": fields}, separators=(",", ":")).encode()
+    value = b'{"type":"struct","fields":[]}'
+    return b"\x00\x02v2" + b"".join(b"\x00\x00\x00\x01" + len(text).to_bytes(2) + text for text in (key, value))

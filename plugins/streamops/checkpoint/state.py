@@ -60,13 +60,15 @@ class OperatorFacts:
     stores: tuple[str, ...] = ()
     provider: Provider = Provider.UNKNOWN
     partitions_expected: int | None = None
-    """None where neither the metadata nor the caller knows."""
+    """As the next start has them; None where neither the metadata nor the caller knows."""
+    partitions_written: int | None = None
+    """As the batch that wrote the state had them; None where neither commit nor metadata tell."""
     partitions_present: int = 0
     """Of those expected."""
     partitions_beyond: int = 0
     """Folders of partitions that the operator does not have; not looked into."""
-    has_only_first_partition: bool = False
-    """Partition 0 and no other: taken for an operator without keys. If it has keys, the others were lost."""
+    is_keyless: bool = False
+    """Whether its state has no keys, so that it is in partition 0 alone, whatever the shuffle partitions are."""
     has_unique_ids: bool = False
     """Whether files of checkpoint format v2 lie here."""
     files: int = 0
@@ -122,8 +124,9 @@ def read_state(
 ) -> StateFacts:
     """The state that a start at `version` loads: the id of the batch to run.
 
-    Expected are as many partitions as the commit has unique ids for, else what the operator's metadata tell, else
-    `partitions_hint`, the shuffle partitions of the offset entry, else those that are there. Without the ids of a commit
+    Expected are `partitions_hint`, the shuffle partitions of the offset entry, which a start takes whatever the state was
+    written with (tried on 4.2.0); else as many as the commit has unique ids for, else what the operator's metadata tell, else
+    those that are there. An operator without keys has one. Without the ids of a commit
     of v2, files of that format do not count. `looks_ahead`: whether the version after is looked at as well. Raises
     StorageError when a folder can't be asked.
     """
@@ -156,8 +159,9 @@ class _OperatorReader:
         names = storage.list(self._folder)
         self._metadata = self._read_metadata() if "_metadata" in names else None
         listed = _numbers(names)
-        self.has_only_first = listed == {0}
-        self.expected = self._expected_partitions(partitions_hint)
+        self.is_keyless = listed == {0} and not self._has_key()
+        self.written = self._written_partitions()
+        self.expected = 1 if self.is_keyless else partitions_hint or self.written
         self.present = sorted(number for number in listed if self.expected is None or number < self.expected)
         self.beyond = len(listed) - len(self.present)
         self.foreign = sum(name not in ("_metadata", "_stateSchema") for name in names) - len(listed)
@@ -175,9 +179,10 @@ class _OperatorReader:
             stores=self.stores,
             provider=self.provider,
             partitions_expected=self.expected,
+            partitions_written=self.written,
             partitions_present=len(self.present),
             partitions_beyond=self.beyond,
-            has_only_first_partition=self.has_only_first,
+            is_keyless=self.is_keyless,
             has_unique_ids=any(files.has_unique_ids for files in self.files.values()),
             files=sum(files.count for files in self.files.values()),
             foreign=self.foreign + sum(files.foreign for files in self.files.values()),
@@ -237,16 +242,16 @@ class _OperatorReader:
             unique_id = self._unique_id(partition, self.stores.index(store))
             yield join(STATE, str(self.operator), str(partition), *folder), files, unique_id
 
-    def _expected_partitions(self, hint: int | None) -> int | None:
-        """The unique ids count what ran. Metadata and hint only repeat the conf: without keys, an aggregation or a limit
-        runs in partition 0 alone (StateStoreSaveExec and StreamingGlobalLimitExec ask for AllTuples, 3.5 to 4.3). Whether there
-        are keys stands in the schema of the state; with keys, all other partitions are lost.
+    def _written_partitions(self) -> int | None:
+        """The unique ids count what ran. Metadata only repeat the conf: without keys, an aggregation or a limit runs in
+        partition 0 alone (StateStoreSaveExec and StreamingGlobalLimitExec ask for AllTuples, 3.5 to 4.3). Whether there are keys
+        stands in the schema of the state; with keys, all other partitions are lost.
         """
         if self._ids:
             return len(self._ids)
-        if self.has_only_first and not self._has_key():
+        if self.is_keyless:
             return 1
-        return (self._metadata.partitions if self._metadata else 0) or hint
+        return (self._metadata.partitions if self._metadata else 0) or None
 
     def _has_key(self) -> bool:
         """Whether the state's own schema, which lies in partition 0, has columns in its key; a join always has."""

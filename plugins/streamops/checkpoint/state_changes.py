@@ -33,17 +33,16 @@ def read_changes(
 ) -> StateFileFacts:
     """Look into the files at these places below a checkpoint. Raises StorageError when a place can't be asked.
 
-    `codec`: as the offset log pins it; of another than LZ4 only that a file is not empty is known. A file that was cleaned up
-    meanwhile is no longer loaded, and nothing is said of it.
+    `codec`: as the offset log pins it; of another than LZ4 it is known that a file is not empty and that it is not LZ4's. A
+    file that was cleaned up meanwhile is no longer loaded, and nothing is said of it.
     """
     newest_first = sorted(files, key=_version, reverse=True)[:MAX_FILES]
-    is_read = codec == LZ4
     left = MAX_BYTES
     troubles: dict[str, str] = {}
     for number, file in enumerate(newest_first):
         address = join(checkpoint, file)
-        if is_read and number < MAX_READ and left > 0:
-            size, troubles[file] = _trouble(storage, address)
+        if number < MAX_READ and left > 0:
+            size, troubles[file] = _trouble(storage, address, codec)
             left -= size
         else:
             troubles[file] = _EMPTY if _size(storage, address) == 0 else ""
@@ -69,7 +68,7 @@ def _size(storage: ReadableStorage, address: str) -> int | None:
     return details[0].size if details else None
 
 
-def _trouble(storage: ReadableStorage, address: str) -> tuple[int, str]:
+def _trouble(storage: ReadableStorage, address: str, codec: str) -> tuple[int, str]:
     """Its size, and why a load can't read it; empty where it can, or where the file is gone or too large to be read here."""
     try:
         content = storage.read(address)
@@ -77,6 +76,8 @@ def _trouble(storage: ReadableStorage, address: str) -> tuple[int, str]:
         return 0, ""
     if not content:
         return 0, _EMPTY
+    if codec != LZ4:
+        return len(content), f"it was packed with {LZ4}, {codec} is pinned" if content.startswith(MAGIC) else ""
     if not content.startswith(MAGIC):
         return len(content), f"it does not begin with a block of {LZ4}"
     changes, trouble = unpacked(content)

@@ -122,6 +122,8 @@ class Observation:
     """Whether the logs of the stream's own checkpoint have holes by intent."""
     source_form: OffsetForm | None = None
     """Of the offsets of the declared source; None where it is not known."""
+    confs: tuple[tuple[str, str], ...] = ()
+    """Settings of the next driver: what a checkpoint does not pin, they decide."""
     registry_conflicts: tuple[str, ...] = ()
     registered: RegistryEntry | None = None
     """What the registry knows of the stream, read with `checkpoint`."""
@@ -205,6 +207,7 @@ class Observer:
             trigger=next_trigger(state, self._spec, now=now),
             tracks_progress_async=self._spec.tracks_progress_async,
             source_form=self._spec.source.offset_form,
+            confs=self._spec.conf,
             host=self._host,
             wish_watched=self._wish_watched(state),
         )

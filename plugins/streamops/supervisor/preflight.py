@@ -70,6 +70,7 @@ def _plan(
             tracks_progress_async=is_own and observation.tracks_progress_async,
             is_continuous=is_own and observation.trigger is TriggerKind.CONTINUOUS,
             source_form=observation.source_form if is_own else None,
+            confs=observation.confs,
         ),
         snapshot=snapshot,
         source_table=observation.source_table if is_own else None,

@@ -227,7 +227,7 @@ def test_an_operator_without_keys_has_one_partition_whatever_its_metadata_say(re
 
     assert recording.expected["state"][0]["numPartitions"] == 2
     assert recording.expected["last"]["operators"][0]["stores"] == 1
-    assert (operator.has_only_first_partition, operator.partitions_expected) == (True, 1)
+    assert (operator.is_keyless, operator.partitions_expected) == (True, 1)
 
 
 @each(STATEFUL)

@@ -15,7 +15,7 @@ from streamops.storage import join
 from support.base_checkpoint import ADDRESS, BASE_ID, HEADER, INPUT, entry, files, source_entry, stored, without
 from support.plans import findings_on
 from support.rocksdb import store_at
-from support.state_files import CHANGES
+from support.state_files import CHANGES, schema
 from support.storage import SwitchableStorage
 
 AGGREGATION = (
@@ -334,9 +334,16 @@ LOUD = [
         because="state of an aggregation without its format",
         files=files()
         | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 6)}
-        | {"state/0/_metadata/metadata": AGGREGATION},
+        | {"state/0/_metadata/metadata": AGGREGATION, "state/0/0/_metadata/schema": schema("n")}
+        | {"offsets/4": entry(4, header=HEADER.replace("{}", '{"spark.sql.shuffle.partitions":"1"}'))},
         verdict=CRITICAL,
-        rules=("missing-state-format",),
+        rules=("unfit-state-confs",),
+    ),
+    Row(
+        because="shuffle partitions that are no number",
+        files=files(offsets_4=entry(4, header=HEADER.replace("{}", '{"spark.sql.shuffle.partitions":"x"}'))),
+        verdict=CRITICAL,
+        rules=("impossible-confs",),
     ),
     Row(
         because="a file source that goes back",

@@ -7,7 +7,7 @@ from streamops.checkpoint.compact_log import COMPACT_SUFFIX
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS, quoted
 from streamops.health.checkpoint.expectations import Expectations
-from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
+from streamops.health.verdict import Finding, Severity
 
 SHOWN = 5
 
@@ -33,39 +33,6 @@ def ignored_confs(facts: CheckpointFacts, expected: Expectations) -> Iterator[Fi
             " and later, offline",
             not_when="do not edit the entry: files of state for the new value do not exist",
         )
-
-
-def missing_state_format(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
-    """The newest entry pins no format for the state of an aggregation: a start then takes the one of before Spark 3.0.
-
-    What it reads does not have that form, since Spark writes the newer one by itself (OffsetSeqMetadata, tried on 4.2.0).
-    """
-    newest, state = snapshot.facts.newest, snapshot.state
-    if newest is None or newest.header.is_empty or state is None or not state.has_files:
-        return
-    if AGGREGATION_FORMAT in dict(newest.header.conf) or not any(
-        operator.name == AGGREGATION for operator in state.operators
-    ):
-        return
-    file = f"{OFFSETS}/{newest.batch}"
-    yield Finding(
-        rule="missing-state-format",
-        severity=Severity.CRITICAL,
-        file=file,
-        evidence=f"its header has no {AGGREGATION_FORMAT}, and there is state of an aggregation",
-        meaning="a start takes format 1, and fails on state that was written in format 2, the same way each time",
-        repair=f"put the header's confs back as they are in {OFFSETS}/{newest.batch - 1}",
-        not_when="when the query was begun with Spark 2.3 or older",
-        start=StartEffect(
-            kind=AtStart.FAILS,
-            summary=f"{file} does not say in which format the state of its aggregation is: a start takes an old one, and fails",
-            error="SCHEMA_NOT_COMPATIBLE",
-        ),
-    )
-
-
-AGGREGATION = "stateStoreSave"
-AGGREGATION_FORMAT = "spark.sql.streaming.aggregation.stateFormatVersion"
 
 
 def compact_interval(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:

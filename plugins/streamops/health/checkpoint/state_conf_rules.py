@@ -1,0 +1,242 @@
+"""Rules about the settings that an offset entry pins: values that Spark refuses, and those that the state was not written with.
+
+A start takes them from the newest entry, whatever the session has. Of those that are absent it takes an old value (formats), or
+the session's (OffsetSeqMetadata.setSessionConf, 3.5 to 4.3). What comes of each was tried on 4.2.0 with both providers,
+aggregations with and without keys, joins and drops of duplicates.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.inspect import SHUFFLE_PARTITIONS, STATE_CODEC, CheckpointSnapshot
+from streamops.checkpoint.layout import OFFSETS, quoted
+from streamops.checkpoint.offsets import OffsetEntry
+from streamops.checkpoint.state import JOIN_STORES, OperatorFacts
+from streamops.checkpoint.state_files import Provider
+from streamops.health.checkpoint.expectations import Expectations
+from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
+
+_STATE_STORE = "spark.sql.streaming.stateStore."
+PROVIDER_CLASS = f"{_STATE_STORE}providerClass"
+ROW_CHECKSUM = f"{_STATE_STORE}rowChecksum.enabled"
+ENCODING = f"{_STATE_STORE}encodingFormat"
+AGGREGATION_FORMAT = "spark.sql.streaming.aggregation.stateFormatVersion"
+JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
+LEGACY_FORMAT = "1"
+WRITTEN_FORMAT = "2"
+"""Spark's own since 2.4, where nobody has set another."""
+AGGREGATION = "stateStoreSave"
+
+_PROVIDERS = {
+    f"org.apache.spark.sql.execution.streaming.state.{name}": provider
+    for name, provider in (
+        ("HDFSBackedStateStoreProvider", Provider.HDFS),
+        ("RocksDBStateStoreProvider", Provider.ROCKSDB),
+    )
+}
+_CODECS = frozenset({"lz4", "lzf", "snappy", "zstd"})
+"""Short names that Spark knows (CompressionCodec, 3.5 to 4.3); a class has a dot in its name."""
+
+
+def _is_flag(text: str) -> bool:
+    return text.strip().lower() in ("true", "false")
+
+
+def _is_positive(text: str) -> bool:
+    number = text.strip().removeprefix("+")
+    return number.isascii() and number.isdecimal() and 0 < int(number[:12]) < 2**31 and len(number) <= 12
+
+
+_POSSIBLE: Mapping[str, Callable[[str], bool]] = {
+    SHUFFLE_PARTITIONS: _is_positive,
+    AGGREGATION_FORMAT: lambda text: text.strip() in ("1", "2"),
+    "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion": lambda text: text.strip() in ("1", "2"),
+    "spark.sql.streaming.multipleWatermarkPolicy": lambda text: text.strip().lower() in ("min", "max"),
+    "spark.sql.streaming.statefulOperator.useStrictDistribution": _is_flag,
+    "spark.sql.optimizer.pruneFiltersCanPruneStreamingSubplan": _is_flag,
+    ROW_CHECKSUM: _is_flag,
+}
+"""What Spark takes. Of others, as the newer formats of joins, it differs from version to version."""
+
+
+def impossible_confs(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The newest entry pins a value that no Spark takes: it was edited, or a disk has changed it."""
+    if facts.newest is None:
+        return
+    for key, value in facts.newest.header.conf:
+        if key not in _POSSIBLE or _POSSIBLE[key](value):
+            continue
+        file = f"{OFFSETS}/{facts.newest.batch}"
+        yield Finding(
+            rule="impossible-confs",
+            severity=Severity.CRITICAL,
+            file=file,
+            evidence=f"{key} is {quoted(value)}",
+            meaning="a start refuses it, the same way each time",
+            repair=f"put the value of {OFFSETS}/{facts.newest.batch - 1} in its place",
+            start=StartEffect(
+                kind=AtStart.FAILS, summary=f"{file} pins {key} to {quoted(value)}", error="INVALID_CONF_VALUE"
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken:
+    """A setting as the next start takes it, and as the state was written with it."""
+
+    key: str
+    now: str | None
+    """None where the session decides, and nobody has said what it has."""
+    is_absent: bool
+    before: str | None
+    """In the entry below; None where it does not say."""
+
+    @property
+    def told(self) -> str:
+        if not self.is_absent:
+            return f"{self.key} is {quoted(self.now or '')}"
+        return f"{self.key} is absent, a start takes {quoted(self.now) if self.now else 'the value of its session'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unfit:
+    """Why state and setting do not go together."""
+
+    kind: AtStart
+    reason: str
+    error: str = ""
+
+
+def unfit_state_confs(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """A setting that a start takes from the newest entry is not the one that the state was written with."""
+    newest, state = snapshot.facts.newest, snapshot.state
+    # An entry that pins nothing at all was not cut: Spark before 2.2 wrote such, and each start since took the same.
+    if newest is None or not newest.header.conf or state is None or not state.has_files or state.version <= 0:
+        return
+    for key, rule in _FITTING.items():
+        taken = _taken(key, newest, snapshot.facts.previous, expected)
+        unfit = next(filter(None, (rule(taken, operator) for operator in state.operators)), None)
+        if unfit is None:
+            continue
+        file = f"{OFFSETS}/{newest.batch}"
+        summary = f"{file}: {taken.told}, {unfit.reason}"
+        yield Finding(
+            rule="unfit-state-confs",
+            severity=Severity.UNKNOWN if unfit.kind is AtStart.UNREAD else Severity.CRITICAL,
+            file=file,
+            evidence=f"{taken.told}, {unfit.reason}",
+            meaning=_MEANINGS[unfit.kind],
+            repair=f"put {key} back as it is in {OFFSETS}/{newest.batch - 1}, or as the state was written",
+            not_when="do not delete a committed entry: its input would be read again",
+            start=StartEffect(kind=unfit.kind, summary=summary, error=unfit.error),
+        )
+
+
+_MEANINGS = {
+    AtStart.FAILS: "the tasks of the next batch can't load their state: each start fails, the same way each time",
+    AtStart.LOSES: "the keys of the partitions beyond begin anew, results are wrong from then on, and no error tells",
+    AtStart.UNREAD: "whether a start works depends on its session",
+}
+
+
+def _taken(key: str, newest: OffsetEntry, previous: OffsetEntry | None, expected: Expectations) -> _Taken:
+    pinned, below = dict(newest.header.conf), dict(previous.header.conf) if previous else {}
+    legacy = LEGACY_FORMAT if key in (AGGREGATION_FORMAT, JOIN_FORMAT) else None
+    now = pinned.get(key) or legacy or dict(expected.confs).get(key)
+    return _Taken(key=key, now=now, is_absent=key not in pinned, before=below.get(key))
+
+
+def _partitions(taken: _Taken, operator: OperatorFacts) -> _Unfit | None:
+    """Where nothing tells how many there were, folders beyond those of the setting do; one that lacks may be lost."""
+    there = operator.partitions_present + operator.partitions_beyond
+    written = operator.partitions_written or (there if operator.partitions_beyond or taken.now is None else 0)
+    if operator.is_keyless or not written:
+        return None
+    if taken.now is None:
+        return _unread(taken, f"the state has {written} partitions")
+    if not _is_positive(taken.now) or int(taken.now) == written:
+        return None
+    if int(taken.now) < written:
+        return _Unfit(
+            kind=AtStart.LOSES, reason=f"the state has {written} partitions: those above are never read again"
+        )
+    return _Unfit(
+        kind=AtStart.FAILS, reason=f"the state has {written} partitions only", error="CANNOT_LOAD_STATE_STORE"
+    )
+
+
+def _provider(taken: _Taken, operator: OperatorFacts) -> _Unfit | None:
+    files = operator.provider
+    if files not in (Provider.HDFS, Provider.ROCKSDB):
+        return None
+    reason = f"the files of state are those of {files}"
+    if taken.now is None:
+        return _unread(taken, reason)
+    known = _PROVIDERS.get(taken.now)
+    if known is None:
+        # A class of one's own may read whatever it has written; one that came with this entry has not.
+        is_new = taken.before is not None and taken.before != taken.now
+        return _Unfit(kind=AtStart.FAILS, reason=f"{taken.before} in the entry below") if is_new else None
+    return None if known is files else _Unfit(kind=AtStart.FAILS, reason=reason, error="CANNOT_LOAD_STATE_STORE")
+
+
+def _unread(taken: _Taken, reason: str) -> _Unfit | None:
+    """Nothing where the entry below lacks it as well: then no start so far has failed on it."""
+    return _Unfit(kind=AtStart.UNREAD, reason=reason) if taken.before is not None else None
+
+
+def _format(taken: _Taken, *, is_certain: bool) -> _Unfit | None:
+    written = taken.before or WRITTEN_FORMAT
+    if taken.now == written:
+        return None
+    reason = f"the state was written with {written}"
+    if not is_certain:
+        return _unread(taken, reason)
+    return _Unfit(kind=AtStart.FAILS, reason=reason, error="SCHEMA_NOT_COMPATIBLE")
+
+
+def _aggregation_format(taken: _Taken, operator: OperatorFacts) -> _Unfit | None:
+    """Without keys both formats are one; before 4.0 nothing says what an operator is."""
+    is_other = operator.name not in ("", AGGREGATION) or bool({*operator.stores} & {*JOIN_STORES})
+    return None if is_other or operator.is_keyless else _format(taken, is_certain=operator.name == AGGREGATION)
+
+
+def _join_format(taken: _Taken, operator: OperatorFacts) -> _Unfit | None:
+    return _format(taken, is_certain=True) if {*operator.stores} & {*JOIN_STORES} else None
+
+
+def _row_checksum(taken: _Taken, operator: OperatorFacts) -> _Unfit | None:
+    return _changed(taken)
+
+
+def _encoding(taken: _Taken, operator: OperatorFacts) -> _Unfit | None:
+    """The HDFS provider knows one encoding."""
+    return _changed(taken) if operator.provider is Provider.ROCKSDB else None
+
+
+def _changed(taken: _Taken) -> _Unfit | None:
+    if taken.before is None or taken.is_absent or taken.now is None:
+        return None
+    is_same = taken.now.strip().lower() == taken.before.strip().lower()
+    return None if is_same else _Unfit(kind=AtStart.FAILS, reason=f"{quoted(taken.before)} in the entry below")
+
+
+def _codec(taken: _Taken, operator: OperatorFacts) -> _Unfit | None:
+    """What files were packed with is told by themselves, see `broken-state-file`; RocksDB's snapshots are packed otherwise."""
+    if taken.is_absent or taken.now is None or operator.provider is not Provider.HDFS:
+        return None
+    if taken.now.strip().lower() in _CODECS or "." in taken.now:
+        return None
+    return _Unfit(kind=AtStart.FAILS, reason="which no Spark knows", error="CODEC_NOT_AVAILABLE")
+
+
+_FITTING: Mapping[str, Callable[[_Taken, OperatorFacts], _Unfit | None]] = {
+    SHUFFLE_PARTITIONS: _partitions,
+    PROVIDER_CLASS: _provider,
+    AGGREGATION_FORMAT: _aggregation_format,
+    JOIN_FORMAT: _join_format,
+    ROW_CHECKSUM: _row_checksum,
+    ENCODING: _encoding,
+    STATE_CODEC: _codec,
+}
