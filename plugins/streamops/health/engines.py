@@ -50,6 +50,9 @@ class Engine:
     """Text of the error where a file of the state is missing."""
     broken_state_error: str
     """Text of the error where a file of the state can't be read; empty where it depends on the damage."""
+    missing_operator_error: str = ""
+    """Text of the error where the folder of an operator is missing, `…_MISSING_STATE_DIRECTORY` where it was the only one, else
+    `…_NOT_MATCH_IN_STATE_METADATA`; empty where it depends on the query."""
     goes_round_snapshots: bool = False
     """Whether a broken snapshot of a store is replaced by the one before it and the changes since (SPARK-54121)."""
     first_finishing: int = 0
@@ -126,6 +129,7 @@ ENGINES = {
             reads_source_as_name=True,
             missing_state_error="CANNOT_LOAD_STATE_STORE",
             broken_state_error="CANNOT_LOAD_STATE_STORE",
+            missing_operator_error="STREAMING_STATEFUL_OPERATOR_",
             goes_round_snapshots=True,
         ),
         Engine(
@@ -139,6 +143,7 @@ ENGINES = {
             reads_source_as_name=True,
             missing_state_error="CANNOT_LOAD_STATE_STORE",
             broken_state_error="CANNOT_LOAD_STATE_STORE",
+            missing_operator_error="STREAMING_STATEFUL_OPERATOR_",
             goes_round_snapshots=True,
         ),
     )

@@ -36,6 +36,7 @@ from streamops.supervisor.checkpoints import inspect_checkpoints, position_of, r
 from streamops.supervisor.checks.sink_look import declared_sink, look_around
 from streamops.supervisor.checks.source_table import declared_source_table
 from streamops.supervisor.given_timings import timings_of
+from streamops.supervisor.lags.last_progress import last_progress
 from streamops.supervisor.lags.source_coverage import BrokerFor, SourceCoverage
 from streamops.supervisor.next_trigger import next_trigger
 from streamops.supervisor.probes import NetworkProber, Prober, Reachability
@@ -110,6 +111,8 @@ class Observation:
     """Of each checkpoint in `in_depth`, what its query needs and what Kafka has; none where nobody was asked."""
     source_table: DeltaSourceView | None = None
     """The Delta table that the stream is declared to read, read with `in_depth`; None where it reads something else."""
+    stateful_operators: int = 0
+    """As many as the newest batch of the stream's own query told of, read with `in_depth`; 0 where nobody knows."""
     sink: SinkView | None = None
     """What the declared table has of the stream's own query, read with `in_depth`; None where no table is found."""
     fails_on_data_loss: bool = True
@@ -255,10 +258,15 @@ class Observer:
             checkpoint=own.facts,
             companions=tuple(companion.facts for companion in companions),
             in_depth=checkpoints,
+            stateful_operators=self._stateful_operators(own.facts),
             source_table=table.view(own.facts, now=seen.now) if table else None,
             coverages=self._source_coverage.of(checkpoints, on_record=self._topics_on_record(seen.state)),
             sink=sink,
         )
+
+    def _stateful_operators(self, facts: CheckpointFacts) -> int:
+        history = last_progress(self._storage, control_folder(self._spec.checkpoint))
+        return len(history.of_query(facts.query_id or "").newest_state)
 
     def _topics_on_record(self, state: LogState) -> Topics:
         """As earlier starts found them; before them, those that a backfill was planned over."""

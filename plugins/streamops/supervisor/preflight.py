@@ -71,6 +71,7 @@ def _plan(
             is_continuous=is_own and observation.trigger is TriggerKind.CONTINUOUS,
             source_form=observation.source_form if is_own else None,
             confs=observation.confs,
+            stateful_operators=observation.stateful_operators if is_own else 0,
         ),
         snapshot=snapshot,
         source_table=observation.source_table if is_own else None,

@@ -340,6 +340,12 @@ LOUD = [
         rules=("unfit-state-confs",),
     ),
     Row(
+        because="the state of the first operator is gone",
+        files=files() | {f"state/1/0/{version}.delta": CHANGES for version in range(1, 6)},
+        verdict=CRITICAL,
+        rules=("lost-operators",),
+    ),
+    Row(
         because="shuffle partitions that are no number",
         files=files(offsets_4=entry(4, header=HEADER.replace("{}", '{"spark.sql.shuffle.partitions":"x"}'))),
         verdict=CRITICAL,

@@ -5,14 +5,17 @@ from datetime import timedelta
 
 import pytest
 
+from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.control.records import Outcome
 from streamops.health.checkpoint.sample import HealthSample
 from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Verdict
+from streamops.restart import Safety
 from streamops.restart.classify import Ending, classify
 from streamops.restart.failure_class import FailureClass, Remedy
-from support.base_checkpoint import HEADER, entry, files
+from support.base_checkpoint import ADDRESS, HEADER, entry, files, stored
 from support.checked import NOW, checked, start, told
+from support.plans import plan_of
 from support.rocksdb import snapshot_zip, store_at
 from support.state_files import CHANGES
 
@@ -218,3 +221,24 @@ def test_state_that_nobody_cleans_up_is_told_by_its_growth(earlier, severity):
 
     assert told(result) == [("growing-state", severity)]
     assert start(result) == ("safe", versions)
+
+
+@pytest.mark.parametrize(
+    ("operators", "told_of", "safety"),
+    [
+        pytest.param((0, 1), 0, Safety.SAFE, id="both are there"),
+        pytest.param((0, 1), 2, Safety.SAFE, id="and the last batch told of two"),
+        pytest.param((1,), 0, Safety.FUTILE, id="the first is gone: they are numbered from 0 on"),
+        pytest.param((0,), 2, Safety.FUTILE, id="the second is gone, and the last batch told of two"),
+        pytest.param((), 1, Safety.FUTILE, id="all state is gone"),
+        pytest.param((), 0, Safety.SAFE, id="a query without state"),
+    ],
+)
+def test_an_operator_whose_state_is_gone_as_a_whole(operators, told_of, safety):
+    """Tried on 4.2.0, with both providers."""
+    found = files() | {f"state/{number}/0/{v}.delta": CHANGES for number in operators for v in range(1, 6)}
+
+    plan = plan_of(inspect_checkpoint(stored(found), ADDRESS), stateful_operators=told_of)
+
+    assert plan.safety is safety
+    assert ("not there" in plan.summary) is (safety is Safety.FUTILE)

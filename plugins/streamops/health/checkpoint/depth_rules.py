@@ -133,6 +133,37 @@ def lost_input(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator
     )
 
 
+def lost_operators(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """The whole state of an operator is gone: operators are numbered from 0 on, and the last batch told how many there are."""
+    state = snapshot.state
+    if state is None or state.version <= 0 or snapshot.facts.is_new:
+        return
+    present = {operator.operator for operator in state.operators}
+    gone = [
+        number
+        for number in range(max(max(present, default=-1) + 1, expected.stateful_operators))
+        if number not in present
+    ]
+    if not gone:
+        return
+    folders = ", ".join(f"state/{number}" for number in gone[:SHOWN])
+    yield Finding(
+        rule="lost-operators",
+        severity=Severity.CRITICAL,
+        file=f"state/{gone[0]}",
+        evidence=f"{folders} {'is' if len(gone) == 1 else 'are'} not there; the query has"
+        f" {max(len(present) + len(gone), expected.stateful_operators)} operators with state",
+        meaning=f"their state can't be loaded: {FAILS}",
+        repair=f"restore the folders {BACKUP}; otherwise build the state anew from the source, in a new checkpoint",
+        not_when="do not go back to the first batch in this checkpoint: a sink that knows batches drops what comes then",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary=f"{folders} {'is' if len(gone) == 1 else 'are'} not there, and the query keeps state there",
+            error=expected.engine.missing_operator_error,
+        ),
+    )
+
+
 def unloadable_state(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """Files are missing that the state of the next batch is loaded from."""
     state = snapshot.state

@@ -35,6 +35,8 @@ class Expectations:
     """Whether the query runs by the trigger continuous, which leaves headers blank; None for unsaid."""
     source_form: OffsetForm | None = None
     """Of the offsets of the declared source; None where nobody has said, or its form is not known."""
+    stateful_operators: int = 0
+    """As many as the query's newest batch told of; 0 where nobody knows."""
     retained_batches: int = RETAINED_BATCHES
     """How many batches the query keeps in its logs and its state."""
     confs: tuple[tuple[str, str], ...] = ()

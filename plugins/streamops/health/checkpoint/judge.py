@@ -87,6 +87,7 @@ DEPTH_RULES: tuple[Callable[[CheckpointSnapshot, Expectations], Iterator[Finding
     source_log_rules.misplaced_source_entries,
     depth_rules.unreachable_source_log,
     state_conf_rules.unfit_state_confs,
+    depth_rules.lost_operators,
     depth_rules.unloadable_state,
     depth_rules.broken_state_file,
     depth_rules.lost_input,

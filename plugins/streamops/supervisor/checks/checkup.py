@@ -21,7 +21,7 @@ from streamops.health.checkpoint.watch import Watch
 from streamops.health.engines import PINNED, Engine
 from streamops.health.pace import in_words
 from streamops.health.verdict import Finding, Severity, Verdict, worst_first, worst_of
-from streamops.progress import ProgressHistory
+from streamops.progress import ProgressHistory, StateProgress
 from streamops.restart import RestartPlan, Safety, SinkGuarantee, plan_restart
 from streamops.sink import Sink, SinkView, recognises_batches
 from streamops.spec import StreamSpec, TriggerKind
@@ -104,14 +104,15 @@ def check(
 
     `confs`: of the next run, `state_confs` those of them that say how state is kept. `watch`: what is known over time; the
     times of its batches are read here. `source_input`: judged with a `watch` only, for its files have an age. `sink`: proven
-    to know batches it is idempotent, unless somebody has said. `progress`: of the query's drivers, asked for with a `watch` and
-    where there is state only. `is_declared`: whether a stream is meant to begin where nothing is yet.
+    to know batches it is idempotent, unless somebody has said. `progress`: of the query's drivers. `is_declared`: whether a
+    stream is meant to begin where nothing is yet.
     """
     snapshot, view = look_at_both(storage, address, sink) if sink else (inspect_checkpoint(storage, address), None)
     if is_sink_idempotent is None and view and recognises_batches(view.latest):
         is_sink_idempotent = True
     watch = replace(watch, times=read_batch_times(storage, snapshot.facts)) if watch else None
-    watch = _with_state(watch, snapshot, progress) if watch and progress else watch
+    state = progress().of_query(snapshot.facts.query_id or "").newest_state if progress else ()
+    watch = _with_state(watch, state) if watch else None
     expected = Expectations(
         engine=engine,
         known=known,
@@ -121,6 +122,7 @@ def check(
         tracks_progress_async=tracks_progress_async,
         is_continuous=is_continuous,
         source_form=source_form,
+        stateful_operators=len(state),
         retained_batches=_retained_batches(confs),
         confs=confs,
         state_confs=state_confs,
@@ -151,11 +153,8 @@ def _beside_a_query(plan: RestartPlan, snapshot: CheckpointSnapshot, watch: Watc
     return replace(plan, summary=f"{plan.summary}; but {running}")
 
 
-def _with_state(watch: Watch, snapshot: CheckpointSnapshot, progress: Callable[[], ProgressHistory]) -> Watch:
+def _with_state(watch: Watch, state: Sequence[StateProgress]) -> Watch:
     """With the size of the query's state, as its newest batch tells it."""
-    if not snapshot.state or not snapshot.state.operators:
-        return watch
-    state = progress().of_query(snapshot.facts.query_id or "").newest_state
     if not state:
         return watch
     rows, memory = sum(one.rows for one in state), sum(one.memory_bytes for one in state)
