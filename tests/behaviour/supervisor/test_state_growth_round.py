@@ -18,14 +18,14 @@ HOUR = timedelta(hours=1)
 
 @pytest.fixture
 def fleet():
-    """A stream with state, and one that has the same progress but no state in its checkpoint."""
+    """A stream with state, and one without."""
     fleet = Fleet("counts", "orders")
     for version in range(1, 6):
         fleet.storage.write(join(fleet.spec("counts").checkpoint, f"state/0/0/{version}.delta"), CHANGES)
     return fleet
 
 
-def tell(fleet: Fleet, rows: int) -> None:
+def tell(fleet: Fleet, rows: int, *, stateful: tuple[str, ...] = ("counts",)) -> None:
     """The driver of each stream has run a batch after which its query has so many rows; its companion has more of them."""
     operator = {"operatorName": "stateStoreSave", "memoryUsedBytes": 200 * rows}
     batch = {
@@ -34,12 +34,14 @@ def tell(fleet: Fleet, rows: int) -> None:
         "durationMs": {"addBatch": 1, "triggerExecution": 2},
     }
     lines = [
+        {**batch, "id": BASE_ID, "stateOperators": []},
         {**batch, "id": BASE_ID, "stateOperators": [{**operator, "numRowsTotal": rows}]},
         {**batch, "id": "companion", "stateOperators": [{**operator, "numRowsTotal": 7 * rows}]},
     ]
     for spec in fleet.specs:
         folder = driver_folder(control_folder(spec.checkpoint), 1, "0a0a0a0a0a0a0a0a")
-        fleet.storage.write(join(folder, PROGRESS), "\n".join(map(json.dumps, lines)).encode())
+        told = lines[1:] if spec.name in stateful else lines[:1]
+        fleet.storage.write(join(folder, PROGRESS), "\n".join(map(json.dumps, told)).encode())
 
 
 def watched(fleet: Fleet, hours: int, rows: Callable[[int], int]) -> list[Verdict]:
@@ -69,10 +71,16 @@ def test_state_that_stays_is_well_and_its_figures_are_kept(fleet):
     assert {(sample.state_rows, sample.state_memory) for sample in kept} == {(100_000, 20_000_000)}
 
 
-def test_a_query_without_state_is_not_asked_for_its_progress(fleet):
+def test_state_that_the_progress_tells_of_and_that_is_not_there_is_critical(fleet):
+    tell(fleet, 100_000, stateful=("counts", "orders"))
+
+    assert verdicts(fleet.round()) == {"counts": Verdict.OK, "orders": Verdict.CRITICAL}
+
+
+def test_a_query_without_state_has_no_figures_of_it(fleet):
     tell(fleet, 100_000)
 
-    fleet.round()
+    assert verdicts(fleet.round())["orders"] is Verdict.OK
 
     (entry,) = fleet.history("orders").past(fleet.clock.now()).entries
     assert (entry.sample.state_rows, entry.sample.state_memory) == (None, None)
