@@ -1,0 +1,81 @@
+"""Damages checkpoints at random, foretells, starts real Spark, repairs, compares: `python -m damage --cases 500 --seed 7`."""
+
+import argparse
+import random
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from pyspark import __version__ as SPARK_VERSION
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from damage.account import figures, keep, passes, show
+from damage.bases import Workshop
+from damage.case import Record, Run, chosen, kind_of
+from damage.queries import BY_NAME
+from damage.spark import Spark
+from support.provoke.broker import Broker
+
+KEPT_EACH = 20
+"""Cases after which the account is written, so that a run that is broken off leaves one."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """1 where a start or a repair was promised wrongly."""
+    asked = _arguments(argv)
+    kinds = chosen(asked.only)
+    if not kinds:
+        print(f"no kind of query matches {asked.only!r}", file=sys.stderr)
+        return 2
+    seed, cases = asked.seed, [(index, kind_of(asked.seed, index, kinds)) for index in range(asked.cases)]
+    if asked.replay:
+        first, second, name = asked.replay.split(":")
+        seed, cases = int(first), [(int(second), BY_NAME[name])]
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    root = Path(tempfile.mkdtemp(prefix="run-", dir=asked.folder)).resolve()
+    broker, spark = Broker(root / "broker"), Spark(root / "spark")
+    records: list[Record] = []
+    console = Console(width=170)
+    try:
+        run = Run(Workshop(root, spark))
+        with _bar(console) as bar:
+            task = bar.add_task(f"seed {seed}", total=len(cases))
+            for index, kind in cases:
+                if kind.source == "kafka" and not spark.bootstrap:
+                    spark.bootstrap = broker.bootstrap()
+                records.append(run.case(seed, index, kind))
+                bar.advance(task)
+                if len(records) % KEPT_EACH == 0:
+                    keep(figures(records, SPARK_VERSION), asked.target)
+    finally:
+        spark.stop()
+        broker.stop()
+        shutil.rmtree(root, ignore_errors=True)
+        found = figures(records, SPARK_VERSION)
+        keep({"seed": seed, **found}, asked.target)
+    show(found, console)
+    if asked.replay:
+        console.print_json(data=records, default=str)
+    return 0 if passes(found) else 1
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="damage", description="Random damage against real Spark.")
+    parser.add_argument("--cases", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
+    parser.add_argument("--only", default="", metavar="REGEX", help="kinds of queries whose names match")
+    parser.add_argument("--replay", default="", metavar="SEED:INDEX:KIND", help="one case alone, told in full")
+    parser.add_argument("--target", type=Path, default=Path(".sandbox/damage.json"))
+    parser.add_argument("--folder", type=Path, default=Path(".sandbox/damage"), help="where checkpoints are made")
+    return parser.parse_args(argv)
+
+
+def _bar(console: Console) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, disable=not console.is_terminal)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""The figures of a run, and every miss in full."""
+
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from damage.compare import Result
+
+Record = dict[str, Any]
+MOST_ALARMS = 0.01
+COLUMNS = (*(str(result) for result in Result), "harness")
+QUIET = frozenset({str(Result.AGREE), str(Result.UNDECIDED)})
+
+
+def figures(records: list[Record], version: str) -> dict[str, Any]:
+    """All that `.sandbox/damage.json` holds."""
+    totals = Counter(record["result"] for record in records)
+    repairs = [repair for record in records for repair in record.get("repairs", ())]
+    outcomes = Counter(repair["result"] for repair in repairs)
+    cases = len(records)
+    return {
+        "cases": cases,
+        **{name: totals[name] for name in COLUMNS},
+        "wrong_repair": outcomes["wrong_repair"],
+        "repairs": dict(outcomes),
+        "wrong_alarm_share": round(totals["wrong_alarm"] / cases, 4) if cases else 0,
+        "seconds": round(sum(record["seconds"] for record in records), 1),
+        "by_kind": _table(records, lambda record: [record["kind"]]),
+        "by_act": _table(records, lambda record: record.get("act_kinds") or ["none"]),
+        "by_variant": _table(records, lambda record: [record.get("variant", "")]),
+        "by_version": {version: dict(totals)},
+        "by_rule_repaired": _repairs_by_rule(repairs),
+        "misses": [record for record in records if record["result"] not in QUIET or _has_bad_repair(record)],
+        "undecided_cases": [
+            {key: record[key] for key in ("case", "kind", "acts", "why")}
+            for record in records
+            if record["result"] == Result.UNDECIDED
+        ],
+    }
+
+
+def passes(found: dict[str, Any]) -> bool:
+    """What a run must keep to."""
+    return not found["wrong_safe"] and not found["wrong_repair"] and found["wrong_alarm_share"] <= MOST_ALARMS
+
+
+def keep(found: dict[str, Any], target: Path) -> None:
+    """Written whole, at the end and on the way."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(found, indent=2, default=str) + "\n")
+
+
+def show(found: dict[str, Any], console: Console) -> None:
+    """The short account, and one line for each miss."""
+    table = Table(title="Random damage against Spark", title_justify="left")
+    table.add_column("kind")
+    for name in COLUMNS:
+        table.add_column(name.replace("_", " "), justify="right")
+    for kind, counts in found["by_kind"].items():
+        table.add_row(kind, *(str(counts.get(name, 0) or "·") for name in COLUMNS))
+    table.add_section()
+    table.add_row("all", *(str(found[name]) for name in COLUMNS))
+    console.print(table)
+    console.print(
+        f"repairs: {found['repairs'] or 'none'}; {found['cases']} cases in {found['seconds']} s", highlight=False
+    )
+    for miss in found["misses"]:
+        line = (
+            f"{miss['case']} {miss['kind']} {miss['result']}: {miss.get('why', '')} — {'; '.join(miss.get('acts', ()))}"
+        )
+        console.print(line[:400], highlight=False, markup=False, soft_wrap=True)
+        for repair in miss.get("repairs", ()):
+            if repair["result"] in BAD_REPAIRS:
+                told = f"    repair {' → '.join(repair['ways'])}: {repair['result']}: {repair['why']}"
+                console.print(told[:400], highlight=False, markup=False, soft_wrap=True)
+
+
+BAD_REPAIRS = frozenset({"wrong_repair", "repair_not_understood"})
+
+
+def _has_bad_repair(record: Record) -> bool:
+    return any(repair["result"] in BAD_REPAIRS for repair in record.get("repairs", ()))
+
+
+def _table(records: list[Record], keys: Any) -> dict[str, dict[str, int]]:
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for record in records:
+        for key in keys(record):
+            counts[key][record["result"]] += 1
+    return {key: dict(counts[key]) for key in sorted(counts)}
+
+
+def _repairs_by_rule(repairs: list[Record]) -> dict[str, dict[str, int]]:
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for repair in repairs:
+        for way in repair["ways"]:
+            counts[way][repair["result"]] += 1
+    return {way: dict(counts[way]) for way in sorted(counts)}

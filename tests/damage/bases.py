@@ -1,0 +1,213 @@
+"""Checkpoints that real Spark wrote, whole: made once for each kind of query, and copied for each case.
+
+Everything of a query lies in one folder whose name is unlike any other text; a copy has another name of the same length, and
+the texts in which Spark wrote the path (or the topic, which is called so, too) are adapted, with their checksums.
+"""
+
+import json
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from damage.checksums import rewrite, side_file
+from damage.queries import FIRST_MOMENT, Kind, portion
+from damage.sinks import Rows, without_batch
+from damage.spark import HarnessError, Spark
+from support.cluster import Cluster
+
+ROUNDS = (3, 2, 1)
+"""Portions before each of the first starts; the folder as it was after each is kept as an older copy."""
+WAITING = 2
+"""Portions that lie there unread when the verdict is asked for."""
+LATER = 1
+"""Portions that come before the second start."""
+TOTAL = sum(ROUNDS)
+VARIANTS = ("stopped", "killed", "killed-before-sink", "killed-before-state")
+"""Stopped between two batches; killed with all but the commit done; before the sink had the batch; and before its state was
+written."""
+ADAPTED = ("checkpoint/offsets", "checkpoint/commits", "checkpoint/sources", "out/_spark_metadata")
+
+
+@dataclass(slots=True)
+class Base:
+    """A query that ran, and what it would go on to deliver."""
+
+    kind: Kind
+    folder: Path
+    older: tuple[Path, ...] = ()
+    """Copies of the folder after earlier rounds, oldest first."""
+    expected: list[Rows] = field(default_factory=list)
+    """What the sink has after the first start of a copy, and after the second."""
+
+    @property
+    def newest(self) -> int:
+        """The last batch."""
+        return max(batches(self.folder / "checkpoint" / "offsets"))
+
+
+def batches(log: Path) -> list[int]:
+    """Ids of the entries of a log."""
+    return [int(file.name) for file in log.iterdir() if file.name.isdigit()] if log.is_dir() else []
+
+
+class Workshop:
+    """Makes bases on demand and copies of them."""
+
+    def __init__(self, root: Path, spark: Spark) -> None:
+        self.root = root
+        self.spark = spark
+        self._bases: dict[str, Base] = {}
+        self._serial = 0
+
+    @property
+    def made(self) -> tuple[Base, ...]:
+        """All bases so far."""
+        return tuple(self._bases.values())
+
+    def base(self, kind: Kind) -> Base:
+        """The base of a kind; the first time it is made, with Spark."""
+        if kind.name not in self._bases:
+            self._bases[kind.name] = self._make(kind)
+        return self._bases[kind.name]
+
+    def _make(self, kind: Kind) -> Base:
+        folder = self._new_folder("base")
+        base = Base(kind=kind, folder=folder)
+        if kind.source == "kafka":
+            Cluster.at(self.spark.bootstrap).create(folder.name, partitions=2)
+        fed, older = 0, []
+        for count in ROUNDS:
+            for number in range(fed, fed + count):
+                self.feed(kind, folder, number)
+            fed += count
+            self._must_run(kind, folder, times=count if kind.feeds_itself else 1)
+            older.append(_archived(folder, len(older)))
+        base.older = tuple(older[:-1])
+        control = self.copy(base, "stopped")
+        base.expected = []
+        for count in (WAITING, LATER):
+            if count is LATER:
+                self.feed_later(kind, control)
+            self._must_run(kind, control)
+            base.expected.append(Rows.of(kind, control, self.spark))
+        return base
+
+    def _must_run(self, kind: Kind, folder: Path, *, times: int = 1) -> None:
+        for _ in range(times):
+            outcome = self.spark.run(kind, folder)
+            if outcome["error"] or outcome["hung"]:
+                raise HarnessError(f"{kind.name} does not run undamaged: {outcome}")
+
+    def copy(self, base: Base, variant: str) -> Path:
+        """A new folder like the base's, with portions that wait to be read."""
+        folder = self._new_folder("case")
+        shutil.copytree(base.folder, folder)
+        adapt(folder, base.folder.name, folder.name)
+        if base.kind.source == "kafka":
+            Cluster.at(self.spark.bootstrap).create(folder.name, partitions=2)
+            for number in range(TOTAL):
+                self._produce(base.kind, folder, number)
+        for number in range(TOTAL, TOTAL + WAITING):
+            self.feed(base.kind, folder, number)
+        if variant != "stopped":
+            kill(base.kind, folder, variant)
+        return folder
+
+    def older_copy(self, base: Base, number: int, folder: Path) -> Path:
+        """An older copy of the folder, adapted to the name of a case's folder; below it, to be deleted with it."""
+        target = folder / "older" / str(number)
+        if not target.exists():
+            shutil.copytree(base.older[number], target)
+            adapt(target, base.folder.name, folder.name)
+        return target
+
+    def feed_later(self, kind: Kind, folder: Path) -> None:
+        """What comes between the two starts."""
+        for number in range(TOTAL + WAITING, TOTAL + WAITING + LATER):
+            self.feed(kind, folder, number)
+
+    def feed(self, kind: Kind, folder: Path, number: int) -> None:
+        """One portion more, in each folder that the query reads."""
+        if kind.source == "kafka":
+            self._produce(kind, folder, number)
+            return
+        for name in kind.inputs:
+            rows = portion(kind, number, name)
+            if kind.source == "files":
+                _write_file(folder / name, number, rows)
+            elif kind.source == "delta":
+                append_to_table(folder / name, rows)
+
+    def _produce(self, kind: Kind, folder: Path, number: int) -> None:
+        from confluent_kafka import Producer
+
+        producer = Producer({"bootstrap.servers": self.spark.bootstrap, "log_level": 0, "linger.ms": 0})
+        for index, row in enumerate(portion(kind, number, "in")):
+            producer.produce(folder.name, json.dumps(row).encode(), partition=index % 2)
+        if producer.flush(30):
+            raise HarnessError("the broker takes no records")
+
+    def _new_folder(self, word: str) -> Path:
+        self._serial += 1
+        return self.root / f"{word}-{self._serial:05d}"
+
+
+def adapt(folder: Path, old: str, new: str) -> None:
+    """Names in the texts that Spark wrote; files keep their times."""
+    for place in ADAPTED:
+        for file in sorted((folder / place).rglob("*")) if (folder / place).is_dir() else ():
+            if not file.is_file() or file.name.endswith(".crc"):
+                continue
+            content = file.read_bytes()
+            if old.encode() not in content:
+                continue
+            kept = file.stat()
+            file.write_bytes(content.replace(old.encode(), new.encode()))
+            os.utime(file, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+            if side_file(file).exists():
+                rewrite(file)
+                os.utime(side_file(file), ns=(kept.st_atime_ns, kept.st_mtime_ns))
+
+
+def kill(kind: Kind, folder: Path, variant: str) -> None:
+    """Take back what a query that is killed in its newest batch would not have done yet."""
+    checkpoint = folder / "checkpoint"
+    batch = max(batches(checkpoint / "commits"))
+    _remove(checkpoint / "commits" / str(batch))
+    if variant == "killed":
+        return
+    without_batch(kind, folder, batch)
+    if variant == "killed-before-state":
+        state = checkpoint / "state"
+        for file in sorted(state.rglob(f"{batch + 1}*")) if state.is_dir() else ():
+            if file.is_file() and file.name[len(str(batch + 1))] in "._":
+                _remove(file)
+
+
+def _remove(file: Path) -> None:
+    file.unlink(missing_ok=True)
+    side_file(file).unlink(missing_ok=True)
+
+
+def _archived(folder: Path, number: int) -> Path:
+    target = folder.with_name(f"{folder.name}.older") / str(number)
+    shutil.copytree(folder, target)
+    return target
+
+
+def _write_file(folder: Path, number: int, rows: list[dict[str, Any]]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{number:03d}.json"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    os.utime(file, (FIRST_MOMENT + number,) * 2)
+
+
+def append_to_table(folder: Path, rows: list[dict[str, Any]], mode: str = "append") -> None:
+    """One commit with one file."""
+    import pyarrow
+    from deltalake import write_deltalake
+
+    schema = pyarrow.schema([("n", pyarrow.int64()), ("k", pyarrow.string()), ("t", pyarrow.int64())])
+    write_deltalake(str(folder), pyarrow.Table.from_pylist(rows, schema=schema), mode=mode)

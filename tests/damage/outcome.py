@@ -1,0 +1,67 @@
+"""What real Spark does with a copy: one start, mostly a second one, and the sink beside what it should have."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from damage.bases import Base, Workshop, batches
+from damage.compare import Truth
+from damage.sinks import Rows
+from damage.spark import HarnessError
+
+
+@dataclass(slots=True)
+class Before:
+    """A copy right before it is started."""
+
+    rows: Rows
+    lost: list[str]
+
+    @classmethod
+    def of(cls, workshop: Workshop, base: Base, folder: Path, *, undamaged: Rows, touches_sink: bool) -> "Before":
+        """Reading a sink takes a second: only one that was damaged is read."""
+        if base.kind.shows_its_sink and not touches_sink:
+            return cls(undamaged, [])
+        rows = Rows.of(base.kind, folder, workshop.spark)
+        return cls(rows, rows.lacks(undamaged) if touches_sink and not rows.error else [])
+
+
+def started(workshop: Workshop, base: Base, folder: Path, before: Before, *, twice: bool) -> Truth:
+    """Start, compare the sink; after a failure, or where it is asked for, start again."""
+    kind, spark = base.kind, workshop.spark
+    first = _run(workshop, base, folder)
+    ran, error, again = tuple(first["ran"]), first["error"], ""
+    expected = base.expected[0]
+    if error:
+        again = _run(workshop, base, folder)["error"]
+    elif twice:
+        workshop.feed_later(kind, folder)
+        second = _run(workshop, base, folder)
+        error, expected = second["error"], base.expected[1]
+    found = Rows.of(kind, folder, spark)
+    lost = [] if found.error or error else found.lacks(expected)
+    for row in before.lost:
+        if row in lost:
+            lost.remove(row)
+    planned = set(batches(base.folder / "checkpoint" / "offsets"))
+    return Truth(
+        ran=ran,
+        error=error,
+        error_again=again,
+        lost=tuple(lost),
+        lost_before=tuple(before.lost),
+        extra=() if found.error else tuple(found.adds(expected if not error else base.expected[1])),
+        reran=tuple(batch for batch in ran if batch in planned)
+        if kind.shows_its_sink
+        else tuple(found.repeated(before.rows)),
+        changed=found.changed(),
+        sink_error="" if error else found.error,
+        sees_batches=kind.shows_its_sink,
+    )
+
+
+def _run(workshop: Workshop, base: Base, folder: Path) -> dict[str, Any]:
+    outcome = workshop.spark.run(base.kind, folder)
+    if outcome["hung"]:
+        raise HarnessError("the start did not end in time")
+    return outcome

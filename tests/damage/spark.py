@@ -1,0 +1,136 @@
+"""The process with Spark, seen from outside: asked, waited for, and replaced when it hangs or dies."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from damage.queries import Kind
+from support.provoke.sanitise import PROJECT
+
+JARS = PROJECT / ".jars" / "spark"
+ANSWER = "@answer "
+"""What begins the lines of the driver that are meant for us."""
+START_LIMIT = 120.0
+RUN_LIMIT = 60.0
+"""Seconds for one start: the slowest that goes well takes a tenth of it."""
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "900m",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.streaming.stateStore.maintenanceInterval": "500ms",
+    "spark.databricks.delta.stats.collect": "false",
+    "spark.sql.adaptive.enabled": "false",
+    # A batch of two rows takes longer to compile than to run.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+class HarnessError(Exception):
+    """The run itself went wrong, and nothing is known of the case."""
+
+
+class Spark:
+    """One driver at a time, started when it is first needed."""
+
+    def __init__(self, folder: Path, bootstrap: str = "") -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[str] | None = None
+        self._jvm = 0
+        self.bootstrap = bootstrap
+        self.restarts = -1
+
+    def run(self, kind: Kind, folder: Path, limit: float = RUN_LIMIT) -> dict[str, Any]:
+        """A start of the query in this folder."""
+        return self._ask("run", kind, folder, limit)
+
+    def rows(self, kind: Kind, folder: Path) -> dict[str, Any]:
+        """What readers of its sink see."""
+        return self._ask("read", kind, folder, RUN_LIMIT)
+
+    def stop(self) -> None:
+        """Both processes are gone afterwards."""
+        if self._process is None:
+            return
+        for pid in (self._process.pid, self._jvm):
+            if pid:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        self._process.wait(30)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                pipe.close()
+        self._process = None
+
+    def _ask(self, do: str, kind: Kind, folder: Path, limit: float) -> dict[str, Any]:
+        if self._process is None:
+            self._start()
+        task = {
+            "folder": str(folder),
+            "source": kind.source,
+            "shape": kind.shape,
+            "sink": kind.sink,
+            "confs": kind.confs,
+            "bootstrap": self.bootstrap,
+            "limit": limit,
+        }
+        try:
+            assert self._process is not None
+            assert self._process.stdin is not None
+            self._process.stdin.write(json.dumps({"do": do, "task": task}) + "\n")
+            self._process.stdin.flush()
+            answer = self._answer(limit + 20)
+        except (OSError, HarnessError) as error:
+            self.stop()
+            raise HarnessError(f"{do}: {error}") from error
+        if answer.get("hung"):
+            self.stop()
+        return answer
+
+    def _start(self) -> None:
+        self.restarts += 1
+        self._folder.mkdir(parents=True, exist_ok=True)
+        session = {**SETTINGS, "spark.jars": ",".join(str(jar) for jar in sorted(JARS.glob("*.jar")))}
+        session["spark.sql.warehouse.dir"] = str(self._folder / "warehouse")
+        environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+        environment.pop("SPARK_HOME", None)
+        with (self._folder / "spark.log").open("a") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "damage.driver", json.dumps(session)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=environment | {"PYTHONPATH": f"{PROJECT / 'tests'}:{PROJECT / 'plugins'}"},
+                cwd=self._folder,
+                text=True,
+            )
+        self._jvm = int(self._answer(START_LIMIT)["jvm"])
+
+    def _answer(self, limit: float) -> dict[str, Any]:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        until = time.monotonic() + limit
+        while (left := until - time.monotonic()) > 0:
+            if not select.select([self._process.stdout], [], [], left)[0]:
+                break
+            line = self._process.stdout.readline()
+            if not line:
+                raise HarnessError(f"the driver is gone, see {self._folder / 'spark.log'}")
+            if line.startswith(ANSWER):
+                answer: dict[str, Any] = json.loads(line.removeprefix(ANSWER))
+                return answer
+        raise HarnessError(f"no answer within {limit:.0f} seconds")
