@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pyspark import __version__ as SPARK_VERSION
+import pyspark
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -48,12 +48,12 @@ def main(argv: list[str] | None = None) -> int:
                 records.append(run.case(seed, index, kind))
                 bar.advance(task)
                 if len(records) % KEPT_EACH == 0:
-                    keep(figures(records, SPARK_VERSION), asked.target)
+                    keep(figures(records, pyspark.__version__), asked.target)
     finally:
         spark.stop()
         broker.stop()
         shutil.rmtree(root, ignore_errors=True)
-        found = figures(records, SPARK_VERSION)
+        found = figures(records, pyspark.__version__)
         keep({"seed": seed, **found}, asked.target)
     show(found, console)
     if asked.replay:

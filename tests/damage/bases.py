@@ -100,6 +100,18 @@ class Workshop:
             if outcome["error"] or outcome["hung"]:
                 raise HarnessError(f"{kind.name} does not run undamaged: {outcome}")
 
+    def undamaged_copy(self, base: Base, variant: str, folder: Path) -> Path:
+        """What somebody has put aside of a case's folder before its damage; below it, to be deleted with it."""
+        target = folder / "copy"
+        shutil.copytree(base.folder, target)
+        adapt(target, base.folder.name, folder.name)
+        if base.kind.source != "kafka":
+            for number in range(TOTAL, TOTAL + WAITING):
+                self.feed(base.kind, target, number)
+        if variant != "stopped":
+            kill(base.kind, target, variant)
+        return target
+
     def copy(self, base: Base, variant: str) -> Path:
         """A new folder like the base's, with portions that wait to be read."""
         folder = self._new_folder("case")

@@ -1,7 +1,9 @@
 """One case: a copy, its damage, the verdict, the starts, and the same once more after each repair."""
 
+import re
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from random import Random
@@ -9,10 +11,11 @@ from typing import Any
 
 from damage.acts import Scene, damaged
 from damage.bases import VARIANTS, Base, Workshop
-from damage.compare import judged
+from damage.compare import SAFE, Result, Truth, Went, judged
 from damage.foretell import foretold
 from damage.outcome import Before, started
 from damage.queries import KINDS, Kind
+from damage.repairs import CannotBeDoneError, Patient, Way, ways_of
 from damage.sinks import Rows
 from damage.spark import HarnessError
 
@@ -20,6 +23,10 @@ Record = dict[str, Any]
 SECOND_STARTS = 0.4
 """Cases whose start goes well and is followed by another one."""
 KILLED = 0.4
+MOST_WAYS = 3
+"""Repairs that are tried of one case."""
+MOST_STEPS = 5
+"""Findings that are repaired one after another."""
 
 
 def kind_of(seed: int, index: int, kinds: tuple[Kind, ...]) -> Kind:
@@ -56,21 +63,23 @@ class Run:
         act_seed = draw.random()
         record |= {"variant": variant}
         undamaged = self._rows(base, variant)
-        folder, acts = self._damaged_copy(base, variant, act_seed)
+        folder, acts = self.damaged_copy(base, variant, act_seed)
         record |= {"acts": [account for _, account in acts], "act_kinds": [kind for kind, _ in acts]}
         report = foretold(base.kind, folder, self.workshop.spark.bootstrap)
-        before = self._before(base, folder, undamaged, acts)
+        before = self.before(base, folder, undamaged, acts)
         truth = started(self.workshop, base, folder, before, twice=twice)
         judgement = judged(report, truth)
         record |= {"result": str(judgement.result), "why": judgement.why, "went": str(truth.went)}
         record |= {"foretold": report, "truth": _short(asdict(truth))}
         shutil.rmtree(folder)
+        repairs = Repairs(self, base, variant, act_seed, undamaged)
+        record["repairs"] = [tried for tried in repairs.of(report)] if acts else []
 
-    def _before(self, base: Base, folder: Path, undamaged: Rows, acts: list[tuple[str, str]]) -> Before:
+    def before(self, base: Base, folder: Path, undamaged: Rows, acts: list[tuple[str, str]]) -> Before:
         touches_sink = any(" out" in account for _, account in acts)
         return Before.of(self.workshop, base, folder, undamaged=undamaged, touches_sink=touches_sink)
 
-    def _damaged_copy(self, base: Base, variant: str, act_seed: float) -> tuple[Path, list[tuple[str, str]]]:
+    def damaged_copy(self, base: Base, variant: str, act_seed: float) -> tuple[Path, list[tuple[str, str]]]:
         folder = self.workshop.copy(base, variant)
         return folder, damaged(Scene(workshop=self.workshop, base=base, folder=folder, draw=Random(act_seed)))
 
@@ -84,10 +93,105 @@ class Run:
         return self._undamaged[key]
 
 
+class Repairs:
+    """The ways out of one damaged copy, each tried on a copy of its own."""
+
+    def __init__(self, run: Run, base: Base, variant: str, act_seed: float, undamaged: Rows) -> None:
+        self._run = run
+        self._base = base
+        self._variant = variant
+        self._act_seed = act_seed
+        self._undamaged = undamaged
+
+    def of(self, report: Record) -> Iterator[Record]:
+        """All ways that the worst findings offer."""
+        tried = 0
+        for finding in _to_repair(report):
+            offered = ways_of(finding)
+            if not offered:
+                yield {"ways": [finding["rule"]], "result": "repair_not_understood", "why": finding["repair"]}
+            for way in offered:
+                if way.act is None:
+                    yield {"ways": [_named(finding, way)], "result": "not_tried", "why": ""}
+                elif tried < MOST_WAYS:
+                    tried += 1
+                    yield self._tried(finding["rule"], finding["file"], way.name)
+
+    def _tried(self, rule: str, file: str, name: str) -> Record:
+        workshop = self._run.workshop
+        folder, acts = self._run.damaged_copy(self._base, self._variant, self._act_seed)
+        before = self._run.before(self._base, folder, self._undamaged, acts)
+        copy = workshop.undamaged_copy(self._base, self._variant, folder)
+        patient = Patient(kind=self._base.kind, variant=self._variant, folder=folder, copy=copy)
+        done: list[str] = []
+        record: Record = {"ways": done}
+        try:
+            record |= self._repaired(patient, (rule, file, name), done, before)
+        except CannotBeDoneError as reason:
+            record |= {"result": "not_possible", "why": str(reason)}
+        shutil.rmtree(folder)
+        return record | {"ways": done or [f"{rule}: {name}"]}
+
+    def _repaired(self, patient: Patient, first: tuple[str, str, str], done: list[str], before: Before) -> Record:
+        """The way that is tried, then the first way of each finding that is still there, as a person would go on."""
+        bootstrap = self._run.workshop.spark.bootstrap
+        report = foretold(patient.kind, patient.folder, bootstrap)
+        says_repeats, seen = False, set()
+        for step in range(MOST_STEPS):
+            found = [one for one in _to_repair(report) if one["severity"] == "critical" or step == 0]
+            ways = [(finding, way) for finding in found for way in ways_of(finding) if way.act]
+            if step == 0:
+                ways = [(one, way) for one, way in ways if (one["rule"], one["file"], way.name) == first]
+            if not ways:
+                break
+            finding, way = ways[0]
+            key = (finding["rule"], finding["file"])
+            if key in seen:
+                return {
+                    "result": "wrong_repair",
+                    "why": f"{key[0]} is still there: {finding['evidence']}",
+                    "foretold": report,
+                }
+            if not way.is_allowed(patient):
+                return {"result": "not_allowed", "why": finding["not_when"]}
+            assert way.act
+            way.act(patient, finding)
+            seen.add(key)
+            done.append(_named(finding, way))
+            says_repeats |= way.repeats
+            report = foretold(patient.kind, patient.folder, bootstrap)
+        truth = started(self._run.workshop, self._base, patient.folder, before, twice=False)
+        result, why = _of_repair(report, truth, says_repeats=says_repeats)
+        kept = {} if result in ("repaired", "open") else {"foretold": report, "truth": _short(asdict(truth))}
+        return {"result": result, "why": why, **kept}
+
+
+def _to_repair(report: Record) -> list[Record]:
+    return [finding for finding in report["findings"] if finding["severity"] != "note" and finding["repair"]]
+
+
+def _named(finding: Record, way: Way) -> str:
+    return f"{finding['rule']}: {way.name}"
+
+
+def _of_repair(report: Record, truth: Truth, *, says_repeats: bool) -> tuple[str, str]:
+    """A repair is right when the start then goes as is foretold now, and nothing is lost or repeated beyond what was said."""
+    safety, judgement = report["restart"]["safety"], judged(report, truth)
+    if safety not in SAFE:
+        if truth.is_bad:
+            return "open", f"{safety}: {report['restart']['summary']}"
+        if judgement.result is Result.UNDECIDED:
+            return "open", judgement.why
+        return "wrong_repair", f"repaired, and still {safety}: {report['restart']['summary']}"
+    if truth.went is Went.REPEATS and says_repeats:
+        return "repaired", "as it was said, batches came again"
+    if truth.is_bad:
+        return "wrong_repair", f"{safety} after the repair, and it {truth.went}"
+    return "repaired", judgement.why
+
+
 def chosen(only: str) -> tuple[Kind, ...]:
     """Kinds whose names match."""
-    import re
-
     return tuple(kind for kind in KINDS if re.search(only, kind.name))
 
 

@@ -50,7 +50,7 @@ def started(workshop: Workshop, base: Base, folder: Path, before: Before, *, twi
         error_again=again,
         lost=tuple(lost),
         lost_before=tuple(before.lost),
-        extra=() if found.error else tuple(found.adds(expected if not error else base.expected[1])),
+        extra=() if found.error or error else tuple(found.adds(expected)),
         reran=tuple(batch for batch in ran if batch in planned)
         if kind.shows_its_sink
         else tuple(found.repeated(before.rows)),

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +67,8 @@ class Spark:
             return
         for pid in (self._process.pid, self._jvm):
             if pid:
-                try:
+                with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
         self._process.wait(30)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:

@@ -1,0 +1,503 @@
+"""What the repairs of findings say, carried out to the letter on a damaged copy.
+
+A way belongs to a rule and to a phrase of its repair; where the text has no phrase that is known here, that is told, so that a
+text that changes is noticed. Two things are at hand for all of them: an undamaged copy, and what progress events showed.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from damage.bases import batches
+from damage.checksums import side_file
+from damage.queries import Kind
+
+Finding = dict[str, Any]
+
+
+class CannotBeDoneError(Exception):
+    """The text asks for something that is not at hand in this case."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Patient:
+    """A damaged copy, and what is known of it from elsewhere."""
+
+    kind: Kind
+    variant: str
+    folder: Path
+    copy: Path
+    """The folder as it was before the damage."""
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoint"
+
+    @property
+    def sink_has_newest(self) -> bool:
+        """Whether the sink has had the batch that is planned last."""
+        return self.variant in ("stopped", "killed")
+
+    def restore(self, place: str) -> None:
+        """A file or folder as it is in the copy, copied with `cp`: hidden files beside it stay as they are."""
+        source, target = self.copy / place, self.folder / place
+        if not source.exists():
+            raise CannotBeDoneError(f"the copy has no {place}")
+        if source.is_dir():
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(source, target)
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+
+    def aside(self, file: Path) -> None:
+        """Out of the folder, with its checksum."""
+        away = self.folder / "aside"
+        away.mkdir(exist_ok=True)
+        for one in (file, side_file(file)):
+            if one.exists():
+                one.rename(away / one.name)
+
+    def ends(self, batch: int) -> list[str]:
+        """The lines of the sources, as the progress event of a batch shows them."""
+        file = self.copy / "checkpoint" / "offsets" / str(batch)
+        if not file.exists():
+            raise CannotBeDoneError(f"no progress event of batch {batch}")
+        return file.read_text().split("\n")[2:]
+
+    def rebuild(self, batch: int, below: int) -> None:
+        """An entry made of the header of another one and the end offsets of its own batch."""
+        source = self.checkpoint / "offsets" / str(below)
+        if not source.exists():
+            raise CannotBeDoneError(f"no offsets/{below}")
+        try:
+            header = source.read_text().split("\n")[:2]
+        except UnicodeDecodeError as error:
+            raise CannotBeDoneError(f"offsets/{below} is no text") from error
+        (self.checkpoint / "offsets" / str(batch)).write_text("\n".join([*header, *self.ends(batch)]))
+
+    @property
+    def query_id(self) -> str:
+        return str(json.loads((self.copy / "checkpoint" / "metadata").read_text())["id"])
+
+
+Act = Callable[[Patient, Finding], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """One of the ways out that a repair offers."""
+
+    name: str
+    phrase: str
+    """A pattern in the text of the repair."""
+    act: Act | None = None
+    """None where it can't be done by this run: it needs another query, another Spark, or a person's judgement."""
+    is_allowed: Callable[[Patient], bool] = lambda patient: True
+    """What the finding's `not_when` says."""
+    repeats: bool = False
+    """Whether the text says that batches come again otherwise than they came."""
+
+
+def _batch(finding: Finding) -> int:
+    found = re.search(r"/\.?(\d+)", str(finding["file"]))
+    if not found:
+        raise CannotBeDoneError(f"no batch in {finding['file']!r}")
+    return int(found[1])
+
+
+def _restore_named(patient: Patient, finding: Finding) -> None:
+    if not finding["file"]:
+        raise CannotBeDoneError("no file is named")
+    patient.restore(f"checkpoint/{finding['file']}")
+
+
+def _restore_files(patient: Patient, finding: Finding) -> None:
+    """All that are missing or other than in the copy, below what is named."""
+    place = f"checkpoint/{finding['file']}"
+    source = patient.copy / place
+    if not source.exists():
+        raise CannotBeDoneError(f"the copy has no {place}")
+    # A file of state that is broken may be named for those that it refers to.
+    root = source if source.is_dir() else source.parent
+    for file in sorted(root.rglob("*")):
+        target = patient.folder / file.relative_to(patient.copy)
+        hidden = file.name.startswith(".")
+        if file.is_file() and not hidden and (not target.exists() or target.read_bytes() != file.read_bytes()):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
+
+
+def _restore_each(*places: str) -> Act:
+    def act(patient: Patient, finding: Finding) -> None:
+        for place in places:
+            if (patient.copy / place).exists():
+                patient.restore(place)
+
+    return act
+
+
+def _restore_quoted(patient: Patient, finding: Finding) -> None:
+    """The entry that the text names."""
+    named = re.search(r"restore (offsets/\d+)", str(finding["repair"]))
+    assert named
+    patient.restore(f"checkpoint/{named[1]}")
+
+
+def _move_aside(patient: Patient, finding: Finding) -> None:
+    named = re.search(r"move (offsets/\d+) aside", str(finding["repair"]))
+    assert named
+    patient.aside(patient.checkpoint / named[1])
+
+
+def _rebuild_on_entry_below(patient: Patient, finding: Finding) -> None:
+    patient.rebuild(_batch(finding), _batch(finding) - 1)
+
+
+def _rebuild_on_older_entry(patient: Patient, finding: Finding) -> None:
+    batch = _batch(finding)
+    older = [one for one in batches(patient.checkpoint / "offsets") if one < batch]
+    if not older:
+        raise CannotBeDoneError("there is no older entry")
+    patient.rebuild(batch, max(older))
+
+
+def _write_id(patient: Patient, finding: Finding) -> None:
+    (patient.checkpoint / "metadata").write_text(json.dumps({"id": patient.query_id}, separators=(",", ":")))
+
+
+def _delete_commit(patient: Patient, finding: Finding) -> None:
+    file = patient.checkpoint / str(finding["file"])
+    for one in (file, side_file(file)):
+        one.unlink(missing_ok=True)
+
+
+def _delete_commits_ahead(patient: Patient, finding: Finding) -> None:
+    for batch in re.findall(r"commits/(\d+)", str(finding["repair"])):
+        file = patient.checkpoint / "commits" / batch
+        for one in (file, side_file(file)):
+            one.unlink(missing_ok=True)
+
+
+def _restore_missing_offsets(patient: Patient, finding: Finding) -> None:
+    for file in sorted((patient.copy / "checkpoint" / "offsets").glob("[0-9]*")):
+        if not (patient.checkpoint / "offsets" / file.name).exists():
+            patient.restore(f"checkpoint/offsets/{file.name}")
+
+
+def _delete_checksum(patient: Patient, finding: Finding) -> None:
+    (patient.checkpoint / str(finding["file"])).unlink()
+
+
+def _source_lines(patient: Patient, folder: str) -> dict[int, list[str]]:
+    """Of each id of a source's log, from the copy: a person would look at the input folder."""
+    lines: dict[int, set[str]] = {}
+    for file in sorted((patient.copy / "checkpoint" / folder).glob("[0-9]*")):
+        for line in file.read_text().split("\n")[1:]:
+            if line.strip():
+                lines.setdefault(json.loads(line)["batchId"], set()).add(line)
+    return {log_id: sorted(found) for log_id, found in lines.items()}
+
+
+def _rewrite_source_log(patient: Patient, finding: Finding) -> None:
+    folder = "/".join(str(finding["file"]).split("/")[:2])
+    lines = _source_lines(patient, folder)
+    names = re.findall(r"\d+(?:\.compact)?(?=,| )", str(finding["evidence"]).partition(" lacks ")[2].partition(";")[0])
+    if not names:
+        raise CannotBeDoneError("no names are given")
+    for name in names:
+        number = int(name.partition(".")[0])
+        ids = [one for one in sorted(lines) if one <= number] if name.endswith(".compact") else [number]
+        text = "\n".join(["v1", *(line for one in ids for line in lines.get(one, ()))])
+        target = patient.checkpoint / folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+
+
+def _rewrite_misplaced(patient: Patient, finding: Finding) -> None:
+    for folder, name in re.findall(r"(sources/\w+)/(\d+)\b", str(finding["evidence"])):
+        lines = _source_lines(patient, folder).get(int(name), [])
+        (patient.checkpoint / folder / name).write_text("\n".join(["v1", *lines]))
+
+
+def _restore_misplaced(patient: Patient, finding: Finding) -> None:
+    for name in re.findall(r"sources/\w+/\d+\b", str(finding["evidence"])):
+        patient.restore(f"checkpoint/{name}")
+
+
+def _put_input_back(patient: Patient, finding: Finding) -> None:
+    for folder in patient.kind.inputs:
+        for file in sorted((patient.copy / folder).glob("*.json")):
+            if not (patient.folder / folder / file.name).exists():
+                shutil.copy2(file, patient.folder / folder / file.name)
+
+
+def _offsets_of_entry_below(patient: Patient, finding: Finding) -> None:
+    """The lines that the finding is about become those of the entry below."""
+    batch = _batch(finding)
+    file, below = (patient.checkpoint / "offsets" / str(one) for one in (batch, batch - 1))
+    if not below.exists():
+        raise CannotBeDoneError(f"no offsets/{batch - 1}")
+    lines, older = file.read_text().split("\n"), below.read_text().split("\n")
+    source = re.search(r"source (\w+)", str(finding["evidence"]))
+    for at in range(2, len(lines)):
+        if source is None or at - 2 == int(source[1]):
+            lines[at] = older[at]
+    file.write_text("\n".join(lines))
+
+
+def _header_value(key: str) -> Act:
+    """A value of the header as it is in the entry below."""
+
+    def act(patient: Patient, finding: Finding) -> None:
+        batch = _batch(finding)
+        file, below = (patient.checkpoint / "offsets" / str(one) for one in (batch, batch - 1))
+        if not below.exists():
+            raise CannotBeDoneError(f"no offsets/{batch - 1}")
+        lines = file.read_text().split("\n")
+        header = json.loads(lines[1])
+        header[key] = json.loads(below.read_text().split("\n")[1])[key]
+        lines[1] = json.dumps(header, separators=(",", ":"))
+        file.write_text("\n".join(lines))
+
+    return act
+
+
+def _first_line_v1(patient: Patient, finding: Finding) -> None:
+    file = patient.checkpoint / str(finding["file"])
+    file.write_text("\n".join(["v1", *file.read_text().split("\n")[1:]]))
+
+
+def _offsets_of_progress(patient: Patient, finding: Finding) -> None:
+    file = patient.checkpoint / str(finding["file"])
+    lines = file.read_text().split("\n")
+    file.write_text("\n".join([*lines[:2], *patient.ends(_batch(finding))]))
+
+
+def _move_odd_names(patient: Patient, finding: Finding) -> None:
+    for name in re.findall(r"'([^']+)'", str(finding["evidence"])):
+        patient.aside(patient.checkpoint / str(finding["file"]) / name)
+
+
+def _restore_data_files(patient: Patient, finding: Finding) -> None:
+    for file in sorted((patient.copy / "in").rglob("*")):
+        target = patient.folder / "in" / file.relative_to(patient.copy / "in")
+        if file.is_file() and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(file, target)
+
+
+RESTORE = Way(name="restore", phrase=r"restore it from a copy", act=_restore_named)
+FROM_BELOW = Way(
+    name="rebuild from the entry below",
+    phrase="write it anew from the entry below and the end offsets that the progress event shows",
+    act=_rebuild_on_entry_below,
+)
+ID = Way(name="write the id", phrase=r'write `\{"id":"', act=_write_id)
+NEW_CHECKPOINT = Way(name="new checkpoint", phrase="begin a new checkpoint")
+
+WAYS: dict[str, tuple[Way, ...]] = {
+    "unreadable-metadata": (ID,),
+    "missing-metadata": (ID,),
+    "unknown-to-sink": (ID,),
+    "unreadable-newest-offsets": (
+        Way(
+            name="move aside",
+            phrase=r"move offsets/\d+ aside, and `\.\d+\.crc` with it",
+            act=_move_aside,
+            is_allowed=lambda patient: not patient.sink_has_newest,
+        ),
+        Way(name="restore", phrase=r"restore offsets/\d+ from a copy", act=_restore_named),
+        Way(
+            name="rebuild from the entry below",
+            phrase=r"rebuild it from offsets/\d+ and the end offsets that the progress event",
+            act=_rebuild_on_entry_below,
+        ),
+    ),
+    "unreadable-previous-offsets": (
+        RESTORE,
+        Way(
+            name="rebuild from an older entry",
+            phrase="write it anew: a copy of an older entry with the end offsets that the progress event",
+            act=_rebuild_on_older_entry,
+        ),
+    ),
+    "missing-previous-offsets": (
+        RESTORE,
+        Way(
+            name="move aside",
+            phrase=r"otherwise move offsets/\d+ aside, and `\.\d+\.crc` with it",
+            act=_move_aside,
+            is_allowed=lambda patient: not patient.sink_has_newest,
+        ),
+        Way(
+            name="rebuild from an older entry",
+            phrase=r"write offsets/\d+ anew: a copy of the entry below it with the end offsets",
+            act=_rebuild_on_older_entry,
+        ),
+    ),
+    "unreadable-last-commit": (
+        Way(
+            name="delete the commit",
+            phrase=r"delete commits/\d+ and `\.\d+\.crc` beside it",
+            act=_delete_commit,
+            is_allowed=lambda patient: "unique-ids" not in patient.kind.name,
+        ),
+    ),
+    "commits-ahead": (
+        Way(name="restore the offsets", phrase="restore the missing offset entries", act=_restore_missing_offsets),
+        Way(
+            name="delete the commits",
+            phrase=r"only where the sink knows no batches by id, as Kafka's, delete commits/\d+",
+            act=_delete_commits_ahead,
+            is_allowed=lambda patient: not patient.kind.shows_its_sink,
+            repeats=True,
+        ),
+    ),
+    "emptied-logs": (
+        Way(
+            name="restore both logs",
+            phrase="restore both folders from a copy",
+            act=_restore_each("checkpoint/offsets", "checkpoint/commits"),
+        ),
+        NEW_CHECKPOINT,
+    ),
+    "missing-offsets": (
+        Way(name="restore the log", phrase="restore the folder from a copy", act=_restore_each("checkpoint/offsets")),
+        NEW_CHECKPOINT,
+    ),
+    "missing-commits": (
+        Way(name="restore the log", phrase="restore the folder from a copy", act=_restore_each("checkpoint/commits")),
+    ),
+    "commits-missing-below-newest": (
+        Way(name="restore the log", phrase="restore the commits from a copy", act=_restore_each("checkpoint/commits")),
+    ),
+    "odd-batch-names": (Way(name="move them out", phrase="move them out of the folder", act=_move_odd_names),),
+    "orphan-checksums": (
+        Way(name="delete the checksum", phrase=r"delete (offsets|commits)/\.\d+\.crc", act=_delete_checksum),
+    ),
+    "missing-source-log": (
+        Way(name="restore", phrase="restore it from a copy", act=_restore_files),
+        Way(name="write anew", phrase="or write it anew: ", act=_rewrite_source_log),
+    ),
+    "unreadable-source-log": (RESTORE,),
+    "misplaced-source-entries": (
+        Way(name="restore", phrase="restore them from a copy", act=_restore_misplaced),
+        Way(
+            name="write anew",
+            phrase="write into each one line of JSON for each of its input files",
+            act=_rewrite_misplaced,
+        ),
+    ),
+    "lost-input": (Way(name="put back", phrase="put the files back under the same names", act=_put_input_back),),
+    "moved-input": (Way(name="put back", phrase="put the files back there", act=_put_input_back),),
+    "unloadable-state": (
+        Way(name="restore", phrase="restore the files from a copy", act=_restore_files),
+        Way(name="rename", phrase="rename the temporary files"),
+        Way(name="go back", phrase="otherwise go back to a version"),
+    ),
+    "broken-state-file": (
+        Way(name="restore", phrase="restore the files from a copy", act=_restore_files),
+        Way(name="go back", phrase="otherwise go back to a batch whose state is whole"),
+    ),
+    "dropped-batch-without-state": (
+        Way(name="restore", phrase="restore the files of state from a copy", act=_restore_files),
+        Way(name="build anew", phrase="build the state anew from the source"),
+    ),
+    "source-count-differs": (Way(name="restore", phrase=r"restore offsets/\d+ from a copy", act=_restore_quoted),),
+    "source-offset-lost": (
+        Way(
+            name="offset of the entry below",
+            phrase=r"put the offset of offsets/\d+ or a later one in its place",
+            act=_offsets_of_entry_below,
+        ),
+    ),
+    "unlike-offsets": (RESTORE, FROM_BELOW),
+    "file-offset-back": (RESTORE, FROM_BELOW),
+    "impossible-kafka-offsets": (RESTORE, FROM_BELOW),
+    "offsets-moved-back": (
+        Way(
+            name="offsets of the entry below",
+            phrase=r"if not, put the offsets of offsets/\d+ in their place",
+            act=_offsets_of_entry_below,
+        ),
+    ),
+    "watermark-moved-back": (
+        Way(
+            name="watermark of the entry below",
+            phrase=r"put the watermark of offsets/\d+ or a higher one in its place",
+            act=_header_value("batchWatermarkMs"),
+        ),
+    ),
+    "missing-state-format": (
+        Way(
+            name="confs of the entry below",
+            phrase="put the header's confs back as they are in",
+            act=_header_value("conf"),
+        ),
+    ),
+    "offsets-without-source-ids": (
+        Way(name="back to v1", phrase="put the first line back to `v1`", act=_first_line_v1),
+    ),
+    "beyond-delta-table": (
+        Way(
+            name="offset of the progress event",
+            phrase="put the offset back that the progress event of batch",
+            act=_offsets_of_progress,
+        ),
+        NEW_CHECKPOINT,
+    ),
+    "edited-offsets": (
+        Way(name="restore", phrase=r"compare it with the end offsets .*, or with a copy", act=_restore_named),
+    ),
+    "planned-backwards": (Way(name="restore", phrase="compare the entry with a copy", act=_restore_named),),
+    "sink-ahead": (
+        Way(
+            name="restore the checkpoint",
+            phrase="restore the checkpoint that wrote them from a copy",
+            act=_restore_each("checkpoint"),
+        ),
+        Way(name="new directory", phrase="write to a new output directory|begin in an empty checkpoint folder"),
+    ),
+    "sink-behind": (Way(name="restore the sink", phrase="then restore it", act=_restore_each("out")),),
+    "sink-has-pending-batch": (
+        Way(name="restore", phrase=r"restore offsets/\d+, or rebuild it", act=_restore_named),
+        Way(name="rebuild", phrase="or rebuild it with the range", act=_rebuild_on_entry_below),
+    ),
+    "incomplete-sink-log": (
+        Way(name="restore", phrase="restore _spark_metadata from a copy", act=_restore_each("out/_spark_metadata")),
+    ),
+    "missing-sink": (Way(name="look", phrase="see whether the address is right"),),
+    "unread-sink": (Way(name="look", phrase="make it readable from here"),),
+    "another-delta-table": (
+        Way(name="restore the table", phrase="restore the table that was read", act=_restore_each("in")),
+        NEW_CHECKPOINT,
+    ),
+    "removed-delta-versions": (
+        Way(name="restore the commits", phrase="restore those commits from a copy", act=_restore_data_files),
+    ),
+    "vacuumed-delta-files": (
+        Way(name="restore the files", phrase="restore the files from a copy", act=_restore_data_files),
+    ),
+    "unread-delta-source": (Way(name="look", phrase="see whether the address is right|make it readable"),),
+    "unread-delta-versions": (Way(name="look", phrase="make it readable from here"),),
+    "stopping-delta-commit": (Way(name="option", phrase=""),),
+    "newer-format": (Way(name="another Spark", phrase="start the query with the Spark that wrote it"),),
+    "ignored-confs": (NEW_CHECKPOINT,),
+    "async-progress-holes": (Way(name="option", phrase="keep the option on"),),
+    "continuous-entries": (Way(name="trigger", phrase="keep the trigger continuous"),),
+    "no-checkpoint": (Way(name="look", phrase="see whether the address is right"),),
+    "unreachable-source-log": (Way(name="look", phrase="see to permissions and storage"),),
+    "overwritten-input": (Way(name="new names", phrase="write the new content under new names"),),
+    "aged-input": (Way(name="new names", phrase="copy them under new names"),),
+    "unseen-input": (Way(name="look", phrase="see whether the address is right"),),
+}
+
+
+def ways_of(finding: Finding) -> list[Way]:
+    """The ways that the text of this finding offers; none where nothing in it is understood."""
+    return [way for way in WAYS.get(finding["rule"], ()) if re.search(way.phrase, finding["repair"])]
