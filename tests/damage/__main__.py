@@ -3,6 +3,7 @@
 import argparse
 import random
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -11,7 +12,7 @@ import pyspark
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from damage.account import figures, keep, passes, show
+from damage.account import figures, in_a_line, keep, passes, show
 from damage.bases import Workshop
 from damage.case import Record, Run, chosen, kind_of
 from damage.queries import BY_NAME
@@ -37,6 +38,8 @@ def main(argv: list[str] | None = None) -> int:
     root = Path(tempfile.mkdtemp(prefix="run-", dir=asked.folder)).resolve()
     broker, spark = Broker(root / "broker"), Spark(root / "spark")
     records: list[Record] = []
+    # Whoever ends this run wants its processes to end, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     console = Console(width=170)
     try:
         run = Run(Workshop(root, spark))
@@ -46,6 +49,8 @@ def main(argv: list[str] | None = None) -> int:
                 if kind.source == "kafka" and not spark.bootstrap:
                     spark.bootstrap = broker.bootstrap()
                 records.append(run.case(seed, index, kind))
+                if not console.is_terminal:
+                    print(in_a_line(records[-1]), file=sys.stderr, flush=True)
                 bar.advance(task)
                 if len(records) % KEPT_EACH == 0:
                     keep(figures(records, pyspark.__version__), asked.target)
@@ -55,7 +60,7 @@ def main(argv: list[str] | None = None) -> int:
         shutil.rmtree(root, ignore_errors=True)
         found = figures(records, pyspark.__version__)
         keep({"seed": seed, **found}, asked.target)
-    show(found, console)
+        show(found, console)
     if asked.replay:
         console.print_json(data=records, default=str)
     return 0 if passes(found) else 1

@@ -79,6 +79,14 @@ def show(found: dict[str, Any], console: Console) -> None:
                 console.print(told[:400], highlight=False, markup=False, soft_wrap=True)
 
 
+def in_a_line(record: Record) -> str:
+    """What was done in a case, and what came of it."""
+    repairs = Counter(repair["result"] for repair in record.get("repairs", ()))
+    told = f"; repairs {dict(repairs)}" if repairs else ""
+    acts = "; ".join(record.get("acts", ())) or "nothing"
+    return f"{record['case']} {record['result']}: {record.get('why', '')} — {acts}{told} ({record['seconds']} s)"
+
+
 BAD_REPAIRS = frozenset({"wrong_repair", "repair_not_understood"})
 
 

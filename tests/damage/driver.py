@@ -19,7 +19,7 @@ from damage.spark import ANSWER
 SCHEMA = "n long, k string, t long"
 DELAY = "10 seconds"
 LONG_DELAY = "10 minutes"
-TEXT_LIMIT = 4000
+TEXT_LIMIT = 30_000
 Task = dict[str, Any]
 
 

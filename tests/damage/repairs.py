@@ -483,6 +483,12 @@ WAYS: dict[str, tuple[Way, ...]] = {
     "vacuumed-delta-files": (
         Way(name="restore the files", phrase="restore the files from a copy", act=_restore_data_files),
     ),
+    "lost-kafka-records": (Way(name="archive", phrase="bring the records from another copy or an archive"),),
+    "kafka-topic-reset": (Way(name="new checkpoint", phrase="a new checkpoint that begins at the earliest offset"),),
+    "kafka-partitions-gone": (
+        Way(name="jump", phrase="see who deleted them; then one start with failOnDataLoss=false"),
+    ),
+    "unread-kafka": (Way(name="look", phrase="make the broker answer with DESCRIBE on the topic"),),
     "unread-delta-source": (Way(name="look", phrase="see whether the address is right|make it readable"),),
     "unread-delta-versions": (Way(name="look", phrase="make it readable from here"),),
     "stopping-delta-commit": (Way(name="option", phrase=""),),
