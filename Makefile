@@ -7,7 +7,7 @@ FAST_TESTS := $(wildcard tests/unit tests/behaviour tests/fuzz tests/bench tests
 SLOW_TESTS := $(wildcard tests/kafka tests/airflow tests/spark tests/jobs tests/e2e)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all conformance record-checkpoints quiet-check fuzz bench demo chaos chaos-model chaos-stock chaos-airflow chaos-runs catchup-duel lint types layers check lock sandbox-up sandbox-down clean
+.PHONY: help setup test test-all conformance damage record-checkpoints quiet-check fuzz bench demo chaos chaos-model chaos-stock chaos-airflow chaos-runs catchup-duel lint types layers check lock sandbox-up sandbox-down clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,10 @@ test-all: setup ## the same with what takes minutes and the trials of all jobs; 
 conformance: setup ## foretell starts on damaged checkpoints, start the pinned Spark on them, compare (.sandbox/conformance.json)
 	STREAMOPS_CONFORMANCE=.sandbox/conformance.json $(PYTHON) -m pytest -q tests/spark/test_conformance.py \
 		tests/spark/test_sinks_against_spark.py
+
+damage: CASES ?= 500
+damage: setup ## damage checkpoints at random in CASES (default 500) cases, foretell, start Spark, repair, compare (.sandbox/damage.json, SEED=… DAMAGE_ARGS="--only kafka")
+	PYTHONPATH=plugins:tests $(PYTHON) -m damage --cases $(CASES) $(if $(SEED),--seed $(SEED)) $(DAMAGE_ARGS)
 
 quiet-check: CHECKS ?= 1000
 quiet-check: setup ## check running queries of all kinds CHECKS (default 1000) times at random instants (.sandbox/quiet.json, SEED=…)

@@ -1,0 +1,71 @@
+"""What counts as a miss when a foretold start is compared with a real one."""
+
+import pytest
+
+from damage.compare import Result, Truth, judged
+
+FINE = Truth(ran=(6, 7))
+RERAN = Truth(ran=(5, 6), reran=(5,))
+FAILED = Truth(error="Incomplete log file offsets/5")
+FAILED_AFTER_A_BATCH = Truth(ran=(5,), error="CONCURRENT_STREAM_LOG_UPDATE")
+LOST = Truth(ran=(6, 7), lost=('[10, "a"]',))
+REPEATED = Truth(ran=(6, 7), extra=('[10, "a"]',))
+CHANGED = Truth(ran=(5, 6), reran=(5,), changed=(5,))
+LOST_BEFORE = Truth(ran=(6, 7), lost_before=('[10, "a"]',))
+UNREADABLE = Truth(ran=(6, 7), sink_error="FileNotFoundException")
+
+
+def report(safety, *, verdict="ok", next_batch=None, error="", findings=()):
+    restart = {"safety": safety, "next_batch": next_batch, "expected_error": error, "summary": "what it says"}
+    return {"verdict": verdict, "restart": restart, "findings": list(findings)}
+
+
+CRITICAL = {"rule": "sink-behind", "severity": "critical"}
+
+
+@pytest.mark.parametrize(
+    ("told", "truth", "result"),
+    [
+        pytest.param(report("safe", next_batch=6), FINE, Result.AGREE, id="safe, and it was"),
+        pytest.param(report("safe", next_batch=5), FINE, Result.WRONG_DETAIL, id="another batch than foretold"),
+        pytest.param(report("safe"), FAILED, Result.WRONG_SAFE, id="safe, and it fails"),
+        pytest.param(report("safe", verdict="warning"), FAILED, Result.WRONG_SAFE, id="a warning excuses no failure"),
+        pytest.param(report("safe"), LOST, Result.WRONG_SAFE, id="safe, and rows are lost"),
+        pytest.param(report("safe"), UNREADABLE, Result.WRONG_SAFE, id="safe, and nobody can read the sink"),
+        pytest.param(report("safe", verdict="warning"), REPEATED, Result.WARNED, id="a warning of what came twice"),
+        pytest.param(report("safe"), RERAN, Result.WRONG_SAFE, id="safe, and a batch came again"),
+        pytest.param(report("safe-if-idempotent", next_batch=5), RERAN, Result.AGREE, id="a batch again, as was said"),
+        pytest.param(report("safe-if-idempotent"), CHANGED, Result.WRONG_SAFE, id="a batch again with other rows"),
+        pytest.param(report("safe"), LOST_BEFORE, Result.WRONG_DETAIL, id="rows that are gone and not told"),
+        pytest.param(
+            report("safe", verdict="critical", findings=[CRITICAL]), LOST_BEFORE, Result.AGREE, id="gone, and told"
+        ),
+        pytest.param(
+            report("safe", verdict="critical", findings=[CRITICAL]), FINE, Result.WRONG_ALARM, id="critical for nothing"
+        ),
+        pytest.param(report("futile", error="Incomplete"), FAILED, Result.AGREE, id="futile, with its error"),
+        pytest.param(report("futile", error="says"), FAILED, Result.AGREE, id="an error that is only described"),
+        pytest.param(report("futile", error="MALFORMED"), FAILED, Result.WRONG_DETAIL, id="futile, with another error"),
+        pytest.param(report("futile"), FINE, Result.WRONG_ALARM, id="futile, and it was well"),
+        pytest.param(report("futile"), LOST, Result.WRONG_KIND, id="futile, and it lost"),
+        pytest.param(
+            report("futile"), FAILED_AFTER_A_BATCH, Result.WRONG_DETAIL, id="futile, and a batch was written first"
+        ),
+        pytest.param(report("unsafe"), LOST, Result.AGREE, id="unsafe, and rows are lost"),
+        pytest.param(report("unsafe"), RERAN, Result.WRONG_ALARM, id="unsafe, and only the batch in flight came again"),
+        pytest.param(report("unsafe"), FAILED, Result.WRONG_KIND, id="silence foretold, and an error came"),
+        pytest.param(
+            report("unsafe", error="CONCURRENT"), FAILED_AFTER_A_BATCH, Result.AGREE, id="written and failed, as said"
+        ),
+        pytest.param(report("blocked"), FAILED, Result.UNDECIDED, id="left to a person"),
+        pytest.param(report("none"), FAILED, Result.NO_ANSWER, id="no report at all"),
+    ],
+)
+def test_each_pair_of_foretold_and_seen_has_one_result(told, truth, result):
+    assert judged(told, truth).result is result
+
+
+def test_a_sink_that_knows_batches_by_id_does_not_mind_one_that_comes_again():
+    truth = Truth(ran=(5, 6), reran=(5,), sees_batches=True)
+
+    assert judged(report("safe", next_batch=5), truth).result is Result.AGREE
