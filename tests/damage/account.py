@@ -13,7 +13,7 @@ from damage.compare import Result
 Record = dict[str, Any]
 MOST_ALARMS = 0.01
 COLUMNS = (*(str(result) for result in Result), "harness")
-QUIET = frozenset({str(Result.AGREE), str(Result.UNDECIDED)})
+QUIET = frozenset({str(Result.AGREE), str(Result.UNDECIDED), str(Result.UNKNOWABLE)})
 
 
 def figures(records: list[Record], version: str) -> dict[str, Any]:

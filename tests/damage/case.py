@@ -185,6 +185,8 @@ def _of_repair(report: Record, truth: Truth, *, says_repeats: bool) -> tuple[str
         return "wrong_repair", f"repaired, and still {safety}: {report['restart']['summary']}"
     if truth.went is Went.REPEATS and says_repeats:
         return "repaired", "as it was said, batches came again"
+    if truth.is_bad and truth.is_ahead_unseen:
+        return "open", judgement.why
     if truth.is_bad:
         return "wrong_repair", f"{safety} after the repair, and it {truth.went}"
     return "repaired", judgement.why

@@ -19,6 +19,8 @@ class Result(StrEnum):
     """A start was advised against, for another reason than the true one."""
     WRONG_DETAIL = "wrong_detail"
     """Another batch, or another error, than was named."""
+    UNKNOWABLE = "unknowable"
+    """Called safe, and wrong by what only the sink knows, which nobody can ask."""
     UNDECIDED = "undecided"
     """The report leaves it to a person, or doesn't know."""
     NO_ANSWER = "no_answer"
@@ -57,6 +59,8 @@ class Truth:
     """Those of them that came with other rows."""
     sink_error: str = ""
     """Why the sink can't be read afterwards."""
+    is_ahead_unseen: bool = False
+    """Whether a sink that can't be asked has had batches that the checkpoint has no trace of."""
     sees_batches: bool = False
     """Whether the sink knows batches by id."""
 
@@ -103,6 +107,8 @@ def judged(report: dict[str, Any], truth: Truth) -> Judgement:
 
 def _of_safe(report: dict[str, Any], truth: Truth) -> Judgement:
     restart = report["restart"]
+    if truth.is_bad and truth.is_ahead_unseen:
+        return Judgement(Result.UNKNOWABLE, "a sink that only appends has had a batch that is planned anew")
     if truth.is_bad:
         is_warned = report["verdict"] != "ok" and truth.went is not Went.FAILS
         return Judgement(Result.WARNED if is_warned else Result.WRONG_SAFE, f"{restart['safety']}, and it {truth.went}")
