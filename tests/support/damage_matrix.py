@@ -284,6 +284,11 @@ _NO_OFFSET = "No usable value for logOffset"
 _NULS = b"\0" * 64
 
 
+def _renumbered(text: str) -> str:
+    """An entry of a source's log that names another batch; the file that it names stays known."""
+    return text.replace('"batchId":3', '"batchId":40')
+
+
 def _source(
     text: str, *, code: str, runs: int | None = None, error: str = "", batch: int = 4, pending: bool = False
 ) -> Row:
@@ -332,5 +337,15 @@ OFFSET_ROWS = (
     Row(code="Q7c", damage=(put("sources/0/3", b"v1"),), runs=5, repeats=True),
     Row(code="Q7d", damage=(swapped("sources/0/3", "sources/0/4"),), runs=5),
     Row(code="Q7e", damage=(put("sources/0/0", b""),), runs=None, error="Incomplete log file"),
+    Row(code="Q7f", damage=(line("sources/0/0", 1, instead("v")),), runs=None, error="MALFORMED_LOG_FILE"),
+    Row(code="Q7g", damage=(line("sources/0/3", 2, _renumbered),), runs=5),
+    Row(code="Q8a", damage=(follows("offsets/4", b"\xff"),), runs=None, error="Input length = 1"),
+    Row(code="Q8b", damage=(follows("offsets/3", b"\xff"),), runs=None, error="Input length = 1"),
+    Row(code="Q8c", damage=(follows("commits/4", b"\xff"),), runs=None, error="Input length = 1"),
+    Row(code="Q8d", damage=(follows("sources/0/1", b"\xff"),), runs=None, error="Input length = 1"),
+    _source("{}", code="Q8e", error=_NO_OFFSET),
+    _source("{}", code="Q8f", batch=3, error=_NO_OFFSET),
+    Row(code="Q8g", damage=(line("offsets/4", 2, half), only_lines("offsets/4", 2)), runs=None, error="end-of-input"),
+    Row(code="Q8h", damage=(put("metadata", b"\0" * 45),), runs=None, error="Illegal character"),
 )
 """What the texts of sources and the lines of their logs say, and what follows them. Tried on 4.2.0."""

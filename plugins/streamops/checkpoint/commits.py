@@ -7,8 +7,8 @@ the next version, `v3` (4.2 on) describes the sinks as well.
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from streamops.checkpoint.damage import Damage, DamagedFileError, version_error
-from streamops.checkpoint.layout import java_long, json_value, lines_of, long_or_none, quoted
+from streamops.checkpoint.damage import Damage, DamagedFileError, text_lines, version_error
+from streamops.checkpoint.layout import java_long, json_value, long_or_none, quoted
 
 SUPPORTED_VERSIONS = ("v1", "v2", "v3")
 _TRIMMED = "".join(map(chr, range(33)))
@@ -46,7 +46,7 @@ def parse_commit(content: bytes, *, batch: int, address: str) -> CommitEntry:
     """
     if not content.strip():
         raise DamagedFileError(Damage.EMPTY, f"{address} is empty")
-    first, *rest = lines_of(content)
+    first, *rest = text_lines(content, address=address)
     version = first.strip(_TRIMMED)
     if version not in SUPPORTED_VERSIONS:
         known = ", ".join(SUPPORTED_VERSIONS)

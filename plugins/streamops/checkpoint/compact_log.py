@@ -148,7 +148,10 @@ def entry_lines(content: bytes, *, address: str) -> Sequence[str]:
     """The lines behind the version of a log of version 1; CheckpointError naming the file where Spark can't read it."""
     if not content:
         raise CheckpointError(f"{address} is empty")
-    version, *lines = lines_of(content)
+    try:
+        version, *lines = lines_of(content)
+    except ValueError as error:
+        raise CheckpointError(f"{address}: {error}") from error
     if version != _VERSION:
         reason = "needs a newer streamops" if _VERSION_FORM.fullmatch(version) else "is no version"
         raise CheckpointError(f"{address} line 1: {version[:20]!r} {reason}, supported: {_VERSION}")

@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from streamops.checkpoint.layout import lines_of
 from streamops.errors import CheckpointError
 
 
@@ -28,6 +29,8 @@ class Damage(StrEnum):
     NOT_UNDER_ITS_NAME = "not-under-its-name"
     """`00004` is listed as batch 4, and Spark then reads `4`."""
     TOO_LARGE = "too-large"
+    NO_TEXT = "no-text"
+    """Bytes that are no UTF-8."""
     NO_FILE = "no-file"
     """A folder, a FIFO or a loop of links lies there."""
 
@@ -38,6 +41,14 @@ class DamagedFileError(CheckpointError):
     def __init__(self, damage: Damage, message: str) -> None:
         super().__init__(message)
         self.damage = damage
+
+
+def text_lines(content: bytes, *, address: str) -> list[str]:
+    """The lines of an entry of a log; DamagedFileError where it is no text."""
+    try:
+        return lines_of(content)
+    except ValueError as error:
+        raise DamagedFileError(Damage.NO_TEXT, f"{address}: {error}") from error
 
 
 def version_error(version: str, message: str) -> DamagedFileError:

@@ -112,7 +112,8 @@ def _recorded(
 def _history(
     storage: ReadableStorage, checkpoint: str, source: SourceLogFacts
 ) -> tuple[str, tuple[RecordedFile, ...], bool]:
-    found = read_source_log(storage, checkpoint, source.folder, log_ids=range(source.log.latest + 1))
+    every = range(source.log.latest + 1)
+    found = read_source_log(storage, checkpoint, source.folder, log_ids=every, reads_files=True)
     is_whole = not (found.unread or found.broken or found.unreachable or found.absent)
     # Each folder once: to follow its links takes a question for every part of its path.
     folders: dict[str, str] = {}

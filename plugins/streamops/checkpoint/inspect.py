@@ -43,7 +43,7 @@ class CheckpointSnapshot:
     file_sources: tuple[FileSource, ...] = ()
     sources: SourceLogs = field(default_factory=SourceLogs)
     lost_inputs: tuple[str, ...] = ()
-    """Input files of the pending batch that are gone; files in places that can't be asked are not among them."""
+    """Input files of the batch to run that are gone; files in places that can't be asked are not among them."""
     state: StateFacts | None = None
     """None where the batch to run can't be told."""
     snapshots: StateFileFacts = field(default_factory=StateFileFacts)
@@ -164,11 +164,15 @@ def _unique_ids(facts: CheckpointFacts) -> dict[int, tuple[tuple[str, ...], ...]
 
 
 def _lost_inputs(storage: ReadableStorage, facts: CheckpointFacts, sources: SourceLogs) -> tuple[str, ...]:
-    """Nothing of a batch that was committed meanwhile: its input may have been cleaned up (`cleanSource`)."""
-    if not facts.has_pending_batch:
-        return ()
-    lost = _lost(storage, [file for source in sources.sources for file in source.files])
-    if lost and facts.last_offset in read_listing(storage, join(facts.address, COMMITS)).ids:
+    """Of a batch in flight, and of what a source wrote down for the batch after it: nobody asks anew what belongs to that.
+
+    Nothing where a batch was committed meanwhile: its input may have been cleaned up (`cleanSource`).
+    """
+    needed = [file for source in sources.sources for file in source.ahead]
+    if facts.has_pending_batch:
+        needed += [file for source in sources.sources for file in source.files]
+    lost = _lost(storage, needed)
+    if lost and read_listing(storage, join(facts.address, COMMITS)).highest > facts.last_commit:
         return ()
     return lost
 

@@ -50,9 +50,20 @@ def batch_id(name: str) -> int | None:
 
 
 def lines_of(content: bytes) -> list[str]:
-    """The lines as Scala's `getLines` reads them: any line end counts, the last one opens no further line."""
-    lines = _LINE_END.split(content.decode(errors="replace"))
+    """The lines as Scala's `getLines` reads them: any line end counts, the last one opens no further line.
+
+    ValueError for bytes that are no UTF-8: the logs of 3.5 to 4.3 are read strictly, `metadata` is not (tried on 4.2.0).
+    """
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start + 1} is no UTF-8") from error
+    lines = _LINE_END.split(text)
     return lines[:-1] if lines[-1] == "" else lines
+
+
+CUT = "it ends too early"
+"""In the reason of a JSON text that has no end: Spark has other words for that than for a character in the wrong place."""
 
 
 def json_value(text: str, *, is_spark_own: bool = True) -> object:
@@ -67,7 +78,8 @@ def json_value(text: str, *, is_spark_own: bool = True) -> object:
     try:
         value, end = decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON from column {error.colno} on") from error
+        is_cut = error.pos >= len(text.rstrip(_JSON_BLANKS)) or error.msg.startswith("Unterminated string")
+        raise ValueError(f"not JSON from column {error.colno} on{f': {CUT}' if is_cut else ''}") from error
     except RecursionError as error:
         raise ValueError("not JSON that Spark reads: nested too deep") from error
     if not isinstance(value, dict | list | str) and text[end : end + 1].strip(_JSON_BLANKS):

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from streamops.checkpoint.damage import Damage, DamagedFileError, version_error
-from streamops.checkpoint.layout import json_value, lines_of, long_or_none, quoted
+from streamops.checkpoint.damage import Damage, DamagedFileError, text_lines, version_error
+from streamops.checkpoint.layout import json_value, long_or_none, quoted
 from streamops.checkpoint.source_offsets import (
     ContinuousRateOffset,
     KafkaOffset,
@@ -83,7 +83,7 @@ def parse_offsets(content: bytes, *, batch: int, address: str, may_be_continuous
     """
     if not content.strip():
         raise DamagedFileError(Damage.EMPTY, f"{address} is empty")
-    lines = lines_of(content)
+    lines = text_lines(content, address=address)
     version = lines[0]
     if version not in SUPPORTED_VERSIONS:
         known = ", ".join(SUPPORTED_VERSIONS)
@@ -92,12 +92,14 @@ def parse_offsets(content: bytes, *, batch: int, address: str, may_be_continuous
         )
     if len(lines) < 2:
         raise DamagedFileError(Damage.NO_HEADER, f"{address} line 2: the header is missing")
+    # Spark takes the header apart first.
+    told = _told_by_header(lines[1], place=_place(address, 2)) if lines[1].strip() else None
     if len(lines) < 3:
         raise DamagedFileError(Damage.NO_SOURCE, f"{address} line 3: no source follows the header")
     named = [_named(line, version=version, place=_place(address, number)) for number, line in enumerate(lines[2:], 3)]
     texts = [_source(text, place=_place(address, number)) for number, (_, text) in enumerate(named, 3)]
     kinds = (ContinuousRateOffset, KafkaOffset) if may_be_continuous else (ContinuousRateOffset,)
-    header = _header(lines[1], texts, place=_place(address, 2), continuous=kinds)
+    header = told or _blank_header(texts, place=_place(address, 2), continuous=kinds)
     return OffsetEntry(
         batch=batch,
         version=version,
@@ -112,16 +114,17 @@ def _place(address: str, line: int) -> str:
     return f"{address} line {line}"
 
 
-def _header(
-    line: str, texts: list[str | None], *, place: str, continuous: tuple[type[SourceOffset], ...]
-) -> OffsetHeader:
-    if not line.strip() and all(text and isinstance(parse_source_offset(text), continuous) for text in texts):
+def _blank_header(texts: list[str | None], *, place: str, continuous: tuple[type[SourceOffset], ...]) -> OffsetHeader:
+    if all(text and isinstance(parse_source_offset(text), continuous) for text in texts):
         return OffsetHeader(is_empty=True)
+    raise DamagedFileError(Damage.BLANK_HEADER, f"{place}: the header is not a JSON object: the line is blank")
+
+
+def _told_by_header(line: str, *, place: str) -> OffsetHeader:
     try:
         fields = json_value(line)
     except ValueError as error:
-        damage = Damage.HEADER if line.strip() else Damage.BLANK_HEADER
-        raise DamagedFileError(damage, f"{place}: the header is not a JSON object: {error}") from error
+        raise DamagedFileError(Damage.HEADER, f"{place}: the header is not a JSON object: {error}") from error
     if not isinstance(fields, dict):
         raise DamagedFileError(Damage.HEADER, f"{place}: the header is not a JSON object but {quoted(line)}")
     return OffsetHeader(

@@ -68,7 +68,10 @@ def content_kind(content: bytes) -> SourceKind:
     """The kind of source that writes such a file. Never raises."""
     if content.startswith(b"\0"):
         return SourceKind.KAFKA
-    version, line, *_ = (*lines_of(content), "", "")
+    try:
+        version, line, *_ = (*lines_of(content), "", "")
+    except ValueError:
+        return SourceKind.OTHER
     if version != "v1" or not line:
         return SourceKind.OTHER if version not in ("", "v1") else SourceKind.UNKNOWN
     if _MILLISECONDS.fullmatch(line):

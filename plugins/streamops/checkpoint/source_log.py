@@ -6,6 +6,7 @@ the batch id: it is the `logOffset` of the offset log.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -66,8 +67,12 @@ class SourceLogFacts:
     files: tuple[SourceFile, ...] = ()
     """Input files of the log ids that were asked for, at most MAX_INPUT_FILES."""
     files_total: int = 0
+    ahead: tuple[SourceFile, ...] = ()
+    """Input files of ids that the source has written down and no batch has planned: the next one takes them."""
     unlisted: tuple[int, ...] = ()
-    """Log ids above the newest compact file that have a file of their own, and no entry in any: Spark never writes such."""
+    """Log ids above the newest compact file whose file names no input of its own: it is empty, or a copy of another one."""
+    renumbered: tuple[int, ...] = ()
+    """Those whose file names input of its own, under another id: it is known to have been read, and no batch takes it."""
     absent: tuple[IdRange, ...] = ()
     """Log ids that were asked for and that no file holds."""
     unread: tuple[str, ...] = ()
@@ -102,7 +107,7 @@ def read_source_logs(
     log_ids: Mapping[str, range] | None = None,
     limit: int = DEFAULT_READ_LIMIT,
 ) -> SourceLogs:
-    """The sources of a checkpoint; of file sources the entries of the log ids asked for, by folder.
+    """The sources of a checkpoint; of file sources, which have a key in `log_ids`, the entries of the ids asked for.
 
     A compact file repeats the whole history: one above `limit` bytes is named in `unread`. Raises StorageError when
     `sources/` can't be asked; a single folder that can't is told in `unreachable`.
@@ -111,7 +116,14 @@ def read_source_logs(
     names = storage.list(place)
     folders = sorted((name for name in names if _FOLDER.fullmatch(name)), key=_plan_order)
     read = [
-        read_source_log(storage, checkpoint, folder, log_ids=(log_ids or {}).get(folder, range(0)), limit=limit)
+        read_source_log(
+            storage,
+            checkpoint,
+            folder,
+            log_ids=(log_ids or {}).get(folder, range(0)),
+            reads_files=folder in (log_ids or {}),
+            limit=limit,
+        )
         for folder in folders[:MAX_FOLDERS]
     ]
     sources = tuple(source for source in read if not (source.unreachable and _is_file(storage, place, source.folder)))
@@ -128,9 +140,10 @@ def read_source_log(
     folder: str,
     *,
     log_ids: range = range(0),
+    reads_files: bool = False,
     limit: int = DEFAULT_READ_LIMIT,
 ) -> SourceLogFacts:
-    """One source's folder; `log_ids` counts in steps of one."""
+    """One source's folder; `log_ids` counts in steps of one. `reads_files`: whether its offsets are those of files."""
     path = f"{SOURCES}/{folder}"
     try:
         names = storage.list(join(checkpoint, path))
@@ -139,9 +152,11 @@ def read_source_log(
     except StorageError as error:
         return SourceLogFacts(folder=folder, unreachable=(BrokenSourceFile(file=path, reason=str(error)),))
     reading = _Reading(storage, checkpoint, path, limit=limit)
-    kind = reading.kind(names, log)
+    kind = SourceKind.FILE if reads_files and (log.plain or log.compact) else reading.kind(names, log)
     if kind is SourceKind.FILE:
         reading.take_entries(log, log_ids)
+        if reads_files:
+            reading.take_ahead(log, above=log_ids.stop - 1)
         reading.compare_ids(log)
     return replace(reading.facts(folder, kind, log), compact_bytes=size)
 
@@ -158,10 +173,14 @@ class _Reading:
         self._started_ms: int | None = None
         self._files: list[SourceFile] = []
         self._files_total = 0
+        self._ahead: list[SourceFile] = []
         self._absent: tuple[IdRange, ...] = ()
         self._unlisted: tuple[int, ...] = ()
+        self._renumbered: tuple[int, ...] = ()
         self._entries: dict[str, list[SourceFile]] = {}
         self._unread: list[str] = []
+        self._gone = False
+        """Whether a file was cleaned up since the listing: what it held is in a compact file by now."""
         self._broken: dict[str, BrokenSourceFile] = {}
         self._unreachable: dict[str, BrokenSourceFile] = {}
 
@@ -196,12 +215,23 @@ class _Reading:
             self._take(log.file_name(log_id), range(log_id, log_id + 1))
         self._unread.extend(f"{self._path}/{log.file_name(log_id)}" for log_id in wanted[MAX_LOG_FILES:])
 
+    def take_ahead(self, log: CompactLog, *, above: int) -> None:
+        """The ids that the source has written down, and no batch has planned."""
+        for log_id in sorted(known for known in log.plain | log.compact if known > above and log.holds(known))[:SHOWN]:
+            self._ahead += [entry for entry in self._entries_of(log.file_name(log_id)) if entry.log_id == log_id]
+
     def compare_ids(self, log: CompactLog) -> None:
         """Whether each id after the newest compact file, which is what a start reads, has entries of its own."""
         newer = sorted(known for known in log.plain if known > log.newest_compact and log.holds(known))[-MAX_LOG_FILES:]
-        entries = [entry for known in newer for entry in self._entries_of(log.file_name(known))]
-        if not self._broken and not self._unread:
-            self._unlisted = tuple(sorted(set(newer) - {entry.log_id for entry in entries}))
+        files = {known: self._entries_of(log.file_name(known)) for known in newer}
+        if self._broken or self._unread or self._gone:
+            return
+        listed = {entry.log_id for entries in files.values() for entry in entries}
+        named = Counter(path for entries in files.values() for path in {entry.path for entry in entries})
+        astray = [known for known in newer if known not in listed]
+        own = {known for known in astray if any(named[entry.path] == 1 for entry in files[known])}
+        self._unlisted = tuple(known for known in astray if known not in own)
+        self._renumbered = tuple(sorted(own))
 
     def facts(self, folder: str, kind: SourceKind, log: CompactLog) -> SourceLogFacts:
         """Everything collected."""
@@ -213,7 +243,9 @@ class _Reading:
             started_ms=self._started_ms,
             files=tuple(self._files),
             files_total=self._files_total,
+            ahead=tuple(self._ahead[:MAX_INPUT_FILES]),
             unlisted=self._unlisted,
+            renumbered=self._renumbered,
             absent=self._absent,
             unread=tuple(self._unread[:SHOWN]),
             unread_total=len(self._unread),
@@ -254,7 +286,7 @@ class _Reading:
         try:
             return parse(self._storage.read(join(self._checkpoint, file), limit=self._limit), file)
         except ObjectNotFoundError:
-            return None
+            self._gone = True
         except ObjectTooLargeError:
             self._unread.append(file)
         except (CheckpointError, ObjectIsNoFileError) as error:

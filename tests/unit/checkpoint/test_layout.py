@@ -46,11 +46,16 @@ def test_any_name_is_a_long_or_none(name):
         pytest.param(b"v1\n{}\n", ["v1", "{}"], id="a trailing newline"),
         pytest.param(b"v1\r\n{}\r\n", ["v1", "{}"], id="line ends of another system"),
         pytest.param(b"v1\n\n7", ["v1", "", "7"], id="a blank line in between"),
-        pytest.param(b"\xff", ["\N{REPLACEMENT CHARACTER}"], id="no text"),
     ],
 )
 def test_lines_are_those_that_scala_reads(content, expected):
     assert lines_of(content) == expected
+
+
+def test_bytes_that_are_no_text_are_refused_as_scala_refuses_them():
+    """`Input length = 1`, a MalformedInputException, wherever they stand."""
+    with pytest.raises(ValueError, match="byte 6 is no UTF-8"):
+        lines_of(b"v1\n{}\xff\n-")
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,9 @@ def test_a_header_without_a_usable_stamp_is_no_damage(header):
         pytest.param(offsets(f"my orders:{KAFKA}", version="v2"), "line 3.*'my orders", id="v2 with a space in an id"),
         pytest.param(offsets(f"0:{KAFKA}", f":{KAFKA}", version="v2"), "line 4", id="v2 without an id"),
         pytest.param(offsets("-", version="v2"), "line 3", id="v2 with nothing but a dash"),
-        pytest.param(b"\x00\xff\x00", "line 1", id="not text"),
+        pytest.param(b"\x00\xff\x00", "byte 2", id="not text"),
         pytest.param(b'{"id":"x"}', "line 1", id="another file's content"),
+        pytest.param(b'v1\n{"conf', "line 2", id="cut in the header, which Spark reads before it counts the sources"),
     ],
 )
 def test_a_broken_entry_is_an_error_with_file_and_line(content, where):

@@ -106,7 +106,8 @@ def test_no_name_stops_the_reading(names, log_id):
         (b"", "empty"),
         (b"v2\n{}", "line 1: 'v2' needs a newer streamops"),
         (b"vX", "line 1: 'vX' is no version"),
-        (b"\xff\x1b[2J", r"line 1: '.\\x1b\[2J' is no version"),
+        (b"\xff\x1b[2J", "byte 1 is no UTF-8"),
+        (b"\x1b[2J", r"line 1: '\\x1b\[2J' is no version"),
     ],
 )
 def test_a_file_of_another_version_is_refused(content, reason):

@@ -76,6 +76,12 @@ QUIET = [
         files=files(**{f"{log}_{batch}": None for log in ("offsets", "commits") for batch in (0, 1)}),
         verdict=NOTE,
     ),
+    Row(
+        because="an older entry of the source's log has another number",
+        files=files() | {"sources/0/3": source_entry(3).replace(b'"batchId":3', b'"batchId":9')},
+        verdict=NOTE,
+        rules=("renumbered-source-entries",),
+    ),
     Row(because="P7e: an old entry is empty", files=files(offsets_1=b"", commits_1=b""), verdict=NOTE),
     Row(because="P8g: a newline at the end", files=files(offsets_4=entry(4) + b"\n"), verdict=NOTE),
     Row(because="P8k: a commit without its second line", files=files(commits_4=b"v1"), verdict=NOTE),
@@ -338,6 +344,19 @@ LOUD = [
         | {"offsets/4": entry(4, header=HEADER.replace("{}", '{"spark.sql.shuffle.partitions":"1"}'))},
         verdict=CRITICAL,
         rules=("unfit-state-confs",),
+    ),
+    Row(
+        because="the entry of the batch in flight has another number",
+        files=files(commits_4=None) | {"sources/0/4": source_entry(4).replace(b'"batchId":4', b'"batchId":9')},
+        verdict=CRITICAL,
+        rules=("renumbered-source-entries", "pending-batch"),
+    ),
+    Row(
+        because="input is gone that the source has written down for the next batch",
+        files=files(offsets_4=None, commits_4=None),
+        verdict=CRITICAL,
+        rules=("lost-input",),
+        lost_inputs=("4.json",),
     ),
     Row(
         because="the state of the first operator is gone",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from streamops.checkpoint.compact_log import COMPACT_SUFFIX, CompactLog
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, OFFSETS
+from streamops.checkpoint.source_offsets import KafkaOffset
 from streamops.checkpoint.state_snapshots import BrokenStateFile
 from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.checkpoint.file_rules import BACKUP, FAILS
@@ -79,22 +80,41 @@ def missing_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> 
 
 
 def unreadable_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
-    """A file that a source keeps can't be read. [P12c]"""
+    """A file that a source keeps can't be read. [P12c]
+
+    Kafka's source asks its own only where the offset log has no value for it (KafkaMicroBatchStream, 3.5 to 4.3).
+    """
+    newest = snapshot.facts.newest
+    known = dict(zip(newest.source_names, newest.offsets, strict=True)) if newest else {}
     for source in snapshot.sources.sources:
+        is_read = not isinstance(known.get(source.folder), KafkaOffset)
         for broken in source.broken[:SHOWN]:
             yield Finding(
                 rule="unreadable-source-log",
-                severity=Severity.CRITICAL,
+                severity=Severity.CRITICAL if is_read else Severity.NOTE,
                 file=broken.file,
                 evidence=broken.reason,
-                meaning=f"the source reads it: {FAILS}",
-                repair=f"restore it {BACKUP}",
+                meaning=f"the source reads it: {FAILS}"
+                if is_read
+                else "the source asks it before its first batch alone, which has run",
+                repair=f"restore it {BACKUP}" if is_read else "",
                 start=StartEffect(
                     kind=AtStart.FAILS,
                     summary=f"{broken.file} can't be read: {broken.reason}",
-                    error="Incomplete log file" if "empty" in broken.reason else broken.reason,
-                ),
+                    error=_source_log_error(broken.reason),
+                )
+                if is_read
+                else None,
             )
+
+
+def _source_log_error(reason: str) -> str:
+    told = (
+        ("is empty", "Incomplete log file"),
+        ("is no version", "MALFORMED_LOG_FILE"),
+        ("is no UTF-8", "Input length = "),
+    )
+    return next((error for words, error in told if words in reason), reason)
 
 
 def unreachable_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
@@ -116,7 +136,7 @@ def lost_input(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator
     """Input files of a batch that will run are gone. [P20]"""
     if not snapshot.lost_inputs:
         return
-    batch, shown = snapshot.facts.last_offset, ", ".join(repr(path) for path in snapshot.lost_inputs[:SHOWN])
+    batch, shown = snapshot.facts.next_batch, ", ".join(repr(path) for path in snapshot.lost_inputs[:SHOWN])
     yield Finding(
         rule="lost-input",
         severity=Severity.CRITICAL,

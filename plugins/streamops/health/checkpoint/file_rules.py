@@ -6,7 +6,7 @@ Codes in brackets name the damage of the matrix that was tried on real Spark 3.5
 from collections.abc import Iterator
 
 from streamops.checkpoint import BrokenFile, CheckpointFacts, Damage
-from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS
+from streamops.checkpoint.layout import COMMITS, CUT, METADATA, OFFSETS
 from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.engines import WithoutMetadata
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
@@ -28,8 +28,18 @@ def unreadable_metadata(facts: CheckpointFacts, expected: Expectations) -> Itera
                 repair='write `{"id":"<the query id>"}` into it: the id is in the control log, in progress events, and in'
                 " the transactions of a Delta sink",
                 not_when="with a new id instead of the old one: sinks that know batches by it take them twice",
-                start=unreadable(broken, "Invalid UUID string" if broken.damage is Damage.QUERY_ID else "end-of-input"),
+                start=unreadable(broken, _id_error(broken)),
             )
+
+
+def _id_error(broken: BrokenFile) -> str:
+    """Java's words for an id that is none depend on where it is wrong."""
+    if broken.damage is Damage.QUERY_ID:
+        return "Invalid UUID string" if broken.reason.count("-") != UUID_HYPHENS else ""
+    return _CUT_TEXT
+
+
+UUID_HYPHENS = 4
 
 
 def missing_metadata(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
@@ -260,8 +270,11 @@ def unreadable_last_commit(facts: CheckpointFacts, expected: Expectations) -> It
 
 def unreadable(broken: BrokenFile, error: str) -> StartEffect:
     """A start fails on a file that it reads; where the text of its error is not known, the reason stands for it."""
+    is_other = error == _CUT_TEXT and CUT not in broken.reason and broken.damage is not Damage.EMPTY
     return StartEffect(
-        kind=AtStart.FAILS, summary=f"{broken.file} can't be read: {broken.reason}", error=error or broken.reason
+        kind=AtStart.FAILS,
+        summary=f"{broken.file} can't be read: {broken.reason}",
+        error="" if is_other else error or broken.reason,
     )
 
 
@@ -271,23 +284,28 @@ def _broken_entry(facts: CheckpointFacts, batch: int) -> BrokenFile | None:
 
 _TOLD_ELSEWHERE = frozenset({Damage.VERSION, Damage.SOURCE_ID})
 
+_CUT_TEXT = "end-of-input"
+"""Of Jackson, which has many words for a character in the wrong place."""
+_NO_TEXT = "Input length = "
 _NOT_THERE = "batch {batch} doesn't exist"
 
 _OFFSETS_ERRORS = {
     Damage.EMPTY: "Incomplete log file",
     Damage.VERSION: "supported log version",
     Damage.MALFORMED_VERSION: "malformed",
+    Damage.NO_TEXT: _NO_TEXT,
     Damage.NO_HEADER: "next on empty iterator",
     Damage.NO_SOURCE: "There are [0] sources in the checkpoint offsets",
-    Damage.HEADER: "end-of-input",
+    Damage.HEADER: _CUT_TEXT,
     Damage.BLANK_HEADER: "WatermarkTracker.currentWatermark()",
-    Damage.SOURCE: "end-of-input",
+    Damage.SOURCE: _CUT_TEXT,
     Damage.SOURCE_ID: "supported log version",
 }
 
 _COMMIT_ERRORS = {
+    Damage.NO_TEXT: _NO_TEXT,
     Damage.EMPTY: "Incomplete log file in the offset commit log",
     Damage.VERSION: "supported log version",
     Damage.MALFORMED_VERSION: "malformed",
-    Damage.BODY: "end-of-input",
+    Damage.BODY: _CUT_TEXT,
 }

@@ -85,6 +85,7 @@ DEPTH_RULES: tuple[Callable[[CheckpointSnapshot, Expectations], Iterator[Finding
     depth_rules.missing_source_log,
     depth_rules.unreadable_source_log,
     source_log_rules.misplaced_source_entries,
+    source_log_rules.renumbered_source_entries,
     depth_rules.unreachable_source_log,
     state_conf_rules.unfit_state_confs,
     depth_rules.lost_operators,

@@ -314,8 +314,11 @@ def _offset_pairs(facts: CheckpointFacts) -> Iterator[tuple[str, SourceOffset | 
 def _is_unlike(had: SourceOffset | None, has: SourceOffset, facts: CheckpointFacts) -> bool:
     """Whether no source reads both texts, and a start meets that."""
     before, now = form_of(had), form_of(has)
-    if before is now or had is None or {before, now} <= _BARE_NUMBER or says_nothing(had) or says_nothing(has):
+    if before is now or had is None or {before, now} <= _BARE_NUMBER:
         return False
+    if says_nothing(had) or says_nothing(has):
+        # Kafka's source writes `{}` while no topic fits its pattern; those of files and Delta tables refuse it.
+        return bool({before, now} & _ALWAYS_READ)
     if before is None:
         # A text that nobody here knows below one that is known: read by sources that always read it, or to run a batch.
         return (now in _ALWAYS_READ or facts.has_pending_batch) and now is not OffsetForm.RATE
