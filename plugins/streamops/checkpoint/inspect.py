@@ -48,6 +48,8 @@ class CheckpointSnapshot:
     """None where the batch to run can't be told."""
     snapshots: StateFileFacts = field(default_factory=StateFileFacts)
     changes: StateFileFacts = field(default_factory=StateFileFacts)
+    changes_next: StateFileFacts = field(default_factory=StateFileFacts)
+    """Those that only the batch after the one to run loads, where they are there already."""
     place: Place | None = None
     """What lies there, where the logs are empty; None where they are not."""
     twins: tuple[Twin, ...] = ()
@@ -94,14 +96,18 @@ def _look(storage: ReadableStorage, address: str) -> CheckpointSnapshot:
         unique_ids=_unique_ids(facts),
         looks_ahead=facts.has_pending_batch,
     )
+    codec = _state_codec(facts.newest)
     return CheckpointSnapshot(
         facts=facts,
         file_sources=file_sources,
         sources=sources,
         lost_inputs=_lost_inputs(storage, facts, sources),
         state=state,
-        snapshots=read_snapshots(storage, address, state.snapshots, spares=state.spares),
-        changes=read_changes(storage, address, state.changes, spares=state.spares, codec=_state_codec(facts.newest)),
+        snapshots=read_snapshots(storage, address, state.snapshots, spares=state.spares, checksums=state.checksums),
+        changes=read_changes(
+            storage, address, state.changes, spares=state.spares, codec=codec, checksums=state.checksums
+        ),
+        changes_next=read_changes(storage, address, state.changes_next, codec=codec),
         place=read_place(storage, address) if facts.is_new else None,
         twins=read_twins(storage, address),
     )

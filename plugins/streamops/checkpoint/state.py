@@ -17,7 +17,7 @@ from streamops.checkpoint.state_metadata import (
     parse_operator_metadata,
     schema_trouble,
 )
-from streamops.checkpoint.state_snapshots import BrokenStateFile
+from streamops.checkpoint.state_snapshots import NO_CHECKSUMS, BrokenStateFile, Checksums
 from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError, ObjectUnreadableError
 from streamops.storage import ReadableStorage, join
 
@@ -95,6 +95,12 @@ class StateFacts:
     """RocksDB snapshots that a load begins with, relative to the checkpoint."""
     changes: tuple[str, ...] = ()
     """Files of changes that it reads, relative to the checkpoint: deltas and snapshots of the HDFS provider, changelogs."""
+    changes_next: tuple[str, ...] = ()
+    """Those that the version after is loaded from besides, where it was asked for."""
+    checksums: Checksums = NO_CHECKSUMS
+    """Beside which of all these files checksums lie."""
+    newest_version: int = 0
+    """The highest that any file is of; 0 for none."""
     broken: tuple[BrokenStateFile, ...] = ()
     """Schemas that can't be read."""
     spares: frozenset[str] = frozenset()
@@ -157,7 +163,8 @@ class _OperatorReader:
         self.operator = operator
         self.metadata_problem = ""
         names = storage.list(self._folder)
-        self._metadata = self._read_metadata() if "_metadata" in names else None
+        self._has_metadata_folder = "_metadata" in names
+        self._metadata = self._read_metadata() if self._has_metadata_folder else None
         listed = _numbers(names)
         self.is_keyless = listed == {0} and not self._has_key()
         self.written = self._written_partitions()
@@ -221,6 +228,18 @@ class _OperatorReader:
             if name := files.spare_for(version):
                 yield join(folder, name)
 
+    def checked(self, version: int) -> Checksums:
+        """The files that are loaded, and beside which checksums lie."""
+        of_spark, of_hadoop = set(), set()
+        for folder, files, unique_id in self._places():
+            names = {
+                files.snapshot_for(version, unique_id),
+                *files.changes_for(version, unique_id, provider=self.provider),
+            }
+            of_spark |= {join(folder, name) for name in names & files.spark_checked}
+            of_hadoop |= {join(folder, name) for name in names & files.hadoop_checked}
+        return Checksums(of_spark=frozenset(of_spark), of_hadoop=frozenset(of_hadoop))
+
     def broken_schemas(self) -> Iterator[BrokenStateFile]:
         """The schemas of the stores, which lie in partition 0, as far as they can't be read."""
         for store in self.stores:
@@ -228,10 +247,25 @@ class _OperatorReader:
             place = join(STATE, str(self.operator), "0", *folder, SCHEMA)
             try:
                 content = self._storage.read(join(self._folder, "0", *folder, SCHEMA), limit=METADATA_LIMIT)
-            except (ObjectNotFoundError, ObjectUnreadableError):
+            except ObjectNotFoundError:
+                yield from self._left_behind(join("0", *folder, "_metadata"), "schema")
+                continue
+            except ObjectUnreadableError:
                 continue
             if reason := schema_trouble(content):
                 yield BrokenStateFile(file=place, reason=reason, is_schema=True)
+
+    def blocked_metadata(self) -> Iterator[BrokenStateFile]:
+        """What keeps a start from writing the operator's metadata anew, where they are gone."""
+        if self._has_metadata_folder and self._metadata is None and not self.metadata_problem:
+            yield from self._left_behind("_metadata", "metadata")
+
+    def _left_behind(self, folder: str, name: str) -> Iterator[BrokenStateFile]:
+        """Hadoop's side file without its file, which can't be written then (tried on 4.2.0)."""
+        names = self._storage.list(join(self._folder, folder))
+        if f".{name}.crc" in names and name not in names:
+            place = join(STATE, str(self.operator), folder, f".{name}.crc")
+            yield BrokenStateFile(file=place, reason=f"{name} is not there, and can't be written", is_schema=True)
 
     def _places(self) -> Iterator[tuple[str, StoreFiles, str]]:
         """Of each store its folder, relative to the checkpoint, its files, and the unique id of the commit."""
@@ -323,6 +357,9 @@ class _Survey:
         self._changes: list[str] = []
         self._spares: list[str] = []
         self._broken: list[BrokenStateFile] = []
+        self._changes_next: list[str] = []
+        self._checksums: list[Checksums] = []
+        self._newest = 0
 
     def add(self, read: _OperatorReader) -> None:
         """Judge no more than is there: absent partitions are all alike, so a few stand for any number."""
@@ -341,7 +378,11 @@ class _Survey:
         self._snapshots += read.snapshots(self._version)
         self._changes += read.changes(self._version)
         self._spares += read.spares(self._version)
-        self._broken += read.broken_schemas() if self._version > 0 else ()
+        self._broken += (*read.broken_schemas(), *read.blocked_metadata()) if self._version > 0 else ()
+        self._checksums.append(read.checked(self._version))
+        self._newest = max(self._newest, *(files.newest_version for files in read.files.values()), 0)
+        if self._looks_ahead:
+            self._changes_next += set(read.changes(self._version + 1)).difference(self._changes)
         self._operators.append(read.facts())
 
     def facts(self, *, foreign: int) -> StateFacts:
@@ -355,6 +396,12 @@ class _Survey:
             unloadable_next=tuple(self._unloadable_next[:SHOWN_UNLOADABLE]),
             snapshots=tuple(self._snapshots),
             changes=tuple(self._changes),
+            changes_next=tuple(sorted(self._changes_next)),
+            checksums=Checksums(
+                of_spark=frozenset().union(*(one.of_spark for one in self._checksums)),
+                of_hadoop=frozenset().union(*(one.of_hadoop for one in self._checksums)),
+            ),
+            newest_version=self._newest,
             broken=tuple(self._broken),
             spares=frozenset(self._spares),
             foreign=foreign,

@@ -8,7 +8,8 @@ side files; Hadoop's side files are not asked for them).
 from collections.abc import Collection, Sequence
 
 from streamops.checkpoint.lz4_blocks import MAGIC, unpacked
-from streamops.checkpoint.state_snapshots import BrokenStateFile, StateFileFacts
+from streamops.checkpoint.side_files import is_stale, spark_trouble
+from streamops.checkpoint.state_snapshots import NO_CHECKSUMS, BrokenStateFile, Checksums, StateFileFacts
 from streamops.errors import ObjectNotFoundError, ObjectTooLargeError
 from streamops.storage import ReadableStorage, join, parent
 
@@ -30,6 +31,7 @@ def read_changes(
     *,
     spares: Collection[str] = (),
     codec: str = LZ4,
+    checksums: Checksums = NO_CHECKSUMS,
 ) -> StateFileFacts:
     """Look into the files at these places below a checkpoint. Raises StorageError when a place can't be asked.
 
@@ -39,11 +41,17 @@ def read_changes(
     newest_first = sorted(files, key=_version, reverse=True)[:MAX_FILES]
     left = MAX_BYTES
     troubles: dict[str, str] = {}
+    stale: list[str] = []
     for number, file in enumerate(newest_first):
         address = join(checkpoint, file)
         if number < MAX_READ and left > 0:
-            size, troubles[file] = _trouble(storage, address, codec)
-            left -= size
+            content = _content(storage, address)
+            troubles[file] = "" if content is None else _trouble(content, codec)
+            left -= len(content or b"")
+            if content and file in checksums.of_spark:
+                troubles[file] = troubles[file] or spark_trouble(storage, address, content)
+            if content and file in checksums.of_hadoop and is_stale(storage, address, content):
+                stale.append(file)
         else:
             troubles[file] = _EMPTY if _size(storage, address) == 0 else ""
     broken = [
@@ -51,7 +59,8 @@ def read_changes(
         for file in files
         if troubles.get(file)
     ]
-    return StateFileFacts(checked=len(newest_first), total=len(files), broken=tuple(broken))
+    whole = tuple(file for file in stale if not troubles[file])
+    return StateFileFacts(checked=len(newest_first), total=len(files), stale=whole, broken=tuple(broken))
 
 
 _EMPTY = "it is empty"
@@ -68,17 +77,21 @@ def _size(storage: ReadableStorage, address: str) -> int | None:
     return details[0].size if details else None
 
 
-def _trouble(storage: ReadableStorage, address: str, codec: str) -> tuple[int, str]:
-    """Its size, and why a load can't read it; empty where it can, or where the file is gone or too large to be read here."""
+def _content(storage: ReadableStorage, address: str) -> bytes | None:
+    """None where the file is gone, or too large to be read here."""
     try:
-        content = storage.read(address)
+        return storage.read(address)
     except (ObjectNotFoundError, ObjectTooLargeError):
-        return 0, ""
+        return None
+
+
+def _trouble(content: bytes, codec: str) -> str:
+    """Why a load can't read it; empty where it can."""
     if not content:
-        return 0, _EMPTY
+        return _EMPTY
     if codec != LZ4:
-        return len(content), f"it was packed with {LZ4}, {codec} is pinned" if content.startswith(MAGIC) else ""
+        return f"it was packed with {LZ4}, {codec} is pinned" if content.startswith(MAGIC) else ""
     if not content.startswith(MAGIC):
-        return len(content), f"it does not begin with a block of {LZ4}"
+        return f"it does not begin with a block of {LZ4}"
     changes, trouble = unpacked(content)
-    return len(content), "" if changes.endswith(END) else trouble
+    return "" if changes.endswith(END) else trouble

@@ -54,10 +54,10 @@ class StoreFiles:
     zips: frozenset[FileVersion] = frozenset()
     temporary_of: frozenset[str] = frozenset()
     """Final names of files that lie here under a temporary name; where the final one is missing, it may be the only copy."""
-    spark_checksums: int = 0
-    """`7.delta.crc`: Spark's own, 4.1+."""
-    hadoop_checksums: int = 0
-    """`.7.delta.crc`: Hadoop's side files on local file systems."""
+    spark_checked: frozenset[str] = frozenset()
+    """Names of files beside which Spark's own checksum lies, `7.delta.crc` (4.1+)."""
+    hadoop_checked: frozenset[str] = frozenset()
+    """Names beside which Hadoop's lies, `.7.delta.crc`, on local file systems."""
     foreign: int = 0
 
     @property
@@ -66,6 +66,12 @@ class StoreFiles:
         if self.deltas or self.snapshots:
             return Provider.MIXED if self.changelogs or self.zips else Provider.HDFS
         return Provider.ROCKSDB if self.changelogs or self.zips else Provider.UNKNOWN
+
+    @property
+    def newest_version(self) -> int:
+        """The highest version that any file is of; 0 for none."""
+        known = self.deltas | self.snapshots | self.changelogs | self.zips
+        return max((version for version, _ in known), default=0)
 
     @property
     def count(self) -> int:
@@ -173,8 +179,8 @@ def store_files(names: Iterable[str]) -> StoreFiles:
             kind, version = file
             versions[kind].add(version)
     temporaries = [match[1] for name in others if (match := _TEMPORARY.fullmatch(name))]
-    hadoop = sum(name.startswith(".") and name.endswith(".crc") for name in others)
-    spark = sum(name.endswith(".crc") and _state_file(name[:-4]) is not None for name in others)
+    hadoop = frozenset(name[1:-4] for name in others if name.startswith(".") and name.endswith(".crc"))
+    spark = frozenset(name[:-4] for name in others if name.endswith(".crc") and _state_file(name[:-4]) is not None)
     folders = sum(name in FOLDERS_OF_A_STORE for name in others)
     return StoreFiles(
         deltas=frozenset(versions["delta"]),
@@ -182,9 +188,9 @@ def store_files(names: Iterable[str]) -> StoreFiles:
         changelogs=frozenset(versions["changelog"]),
         zips=frozenset(versions["zip"]),
         temporary_of=frozenset(temporaries),
-        spark_checksums=spark,
-        hadoop_checksums=hadoop,
-        foreign=len(others) - len(temporaries) - hadoop - spark - folders,
+        spark_checked=spark,
+        hadoop_checked=hadoop,
+        foreign=len(others) - len(temporaries) - len(hadoop) - len(spark) - folders,
     )
 
 

@@ -7,12 +7,15 @@ SST file of the right size is not looked at.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from streamops.checkpoint.side_files import is_stale, side_file, spark_trouble
 from streamops.checkpoint.state_metadata import ManifestFile, parse_snapshot_zip
 from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError
 from streamops.storage import ReadableStorage, join, parent
 
 MAX_SNAPSHOTS = 20
 """Snapshots that are opened: of more stores the first ones stand for all."""
+MAX_COMPARED = 1 << 20
+"""Bytes of a file of a snapshot up to which it is compared with Hadoop's side file."""
 SHOWN = 5
 
 
@@ -39,28 +42,52 @@ class StateFileFacts:
     total: int = 0
     """Stores that a start loads from a snapshot."""
     broken: tuple[BrokenStateFile, ...] = ()
+    stale: tuple[str, ...] = ()
+    """Files that can be loaded and that Hadoop's side file does not fit: something else was written there, and Spark does not
+    notice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checksums:
+    """Beside which files, relative to the checkpoint, checksums lie."""
+
+    of_spark: frozenset[str] = frozenset()
+    of_hadoop: frozenset[str] = frozenset()
+
+
+NO_CHECKSUMS = Checksums()
 
 
 def read_snapshots(
-    storage: ReadableStorage, checkpoint: str, files: Sequence[str], *, spares: Collection[str] = ()
+    storage: ReadableStorage,
+    checkpoint: str,
+    files: Sequence[str],
+    *,
+    spares: Collection[str] = (),
+    checksums: Checksums = NO_CHECKSUMS,
 ) -> StateFileFacts:
     """Open the snapshots at these places below a checkpoint. Raises StorageError when a place can't be asked.
 
     A snapshot that was cleaned up meanwhile is no longer the one that a start loads, and nothing is said of it.
     """
-    found = [_judged(storage, checkpoint, file) for file in files[:MAX_SNAPSHOTS]]
+    found = [_judged(storage, checkpoint, file, checksums) for file in files[:MAX_SNAPSHOTS]]
     broken = tuple(replace(one, is_spare=one.file in spares) for one in found if one is not None)
     return StateFileFacts(checked=len(found), total=len(files), broken=broken)
 
 
-def _judged(storage: ReadableStorage, checkpoint: str, file: str) -> BrokenStateFile | None:
+def _judged(storage: ReadableStorage, checkpoint: str, file: str, checksums: Checksums) -> BrokenStateFile | None:
     address = join(checkpoint, file)
     try:
-        manifest = parse_snapshot_zip(storage.read(address), address=file)
+        content = storage.read(address)
+        manifest = parse_snapshot_zip(content, address=file)
     except (ObjectNotFoundError, ObjectTooLargeError):
         return None
     except CheckpointError as error:
         return BrokenStateFile(file=file, reason=str(error))
+    if file in checksums.of_hadoop and is_stale(storage, address, content):
+        return BrokenStateFile(file=file, reason=f"{side_file(file)} does not fit")
+    if file in checksums.of_spark and (trouble := spark_trouble(storage, address, content)):
+        return BrokenStateFile(file=file, reason=trouble)
     folder = parent(address)
     wrong = [
         *_wrong(storage, folder, "SSTs", manifest.ssts),
@@ -90,4 +117,14 @@ def _wrong(storage: ReadableStorage, folder: str, name: str, files: Sequence[Man
             wrong.append((f"{name}/{file.name} is missing", True))
         elif sizes[file.name] != file.size:
             wrong.append((f"{name}/{file.name} has {sizes[file.name]} bytes, the manifest says {file.size}", False))
+        elif file.size <= MAX_COMPARED and _is_changed(storage, join(folder, name, file.name)):
+            wrong.append((f"{name}/{file.name} is not what its side file was written for", False))
     return wrong
+
+
+def _is_changed(storage: ReadableStorage, address: str) -> bool:
+    """Whether a file is not the one that Hadoop's side file was written for, which Spark asks when it copies it."""
+    try:
+        return is_stale(storage, address, storage.read(address))
+    except ObjectNotFoundError:
+        return False

@@ -6,7 +6,7 @@ from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.storage import join
 from support.base_checkpoint import ADDRESS, entry, files, source_entry, stored
 from support.counting_storage import CountingStorage
-from support.state_files import CHANGES
+from support.state_files import CHANGES, schema
 from support.storage import InterruptibleStorage
 
 COMMIT = b'v1\n{"nextBatchWatermarkMs":0}'
@@ -14,7 +14,8 @@ COMMIT = b'v1\n{"nextBatchWatermarkMs":0}'
 
 def with_state(*versions):
     """The checkpoint after batch 4, and these versions of its state."""
-    return files() | {f"state/0/0/{version}.delta": CHANGES for version in versions}
+    found = files() | {f"state/0/0/{version}.delta": CHANGES for version in versions}
+    return found | {"state/0/0/_metadata/schema": schema("n")}
 
 
 def moving(found, *, before, change):

@@ -38,8 +38,8 @@ def test_names_are_sorted_by_what_they_are():
         deltas=frozenset({(1, "")}),
         snapshots=frozenset({(3, "")}),
         temporary_of=frozenset({"4.delta"}),
-        spark_checksums=1,
-        hadoop_checksums=2,
+        spark_checked=frozenset({"1.delta"}),
+        hadoop_checked=frozenset({"1.delta", f".4.delta.{U}.TID12.tmp"}),
         foreign=4,
     )
 
@@ -49,10 +49,10 @@ def test_files_of_rocksdb_with_and_without_ids():
 
     assert files.zips == {(2, ""), (4, U)}
     assert files.changelogs == {(3, ""), (5, U)}
-    assert (files.provider, files.has_unique_ids, files.spark_checksums, files.foreign) == (
+    assert (files.provider, files.has_unique_ids, files.spark_checked, files.foreign) == (
         Provider.ROCKSDB,
         True,
-        1,
+        {f"5_{U}.changelog"},
         0,
     )
 

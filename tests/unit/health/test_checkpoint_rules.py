@@ -359,6 +359,26 @@ LOUD = [
         lost_inputs=("4.json",),
     ),
     Row(
+        because="state of a batch that the logs do not have",
+        files=files() | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 8)},
+        verdict=CRITICAL,
+        rules=("state-ahead",),
+    ),
+    Row(
+        because="state in the place of other state, by the side file of Hadoop",
+        files=files()
+        | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 6)}
+        | {"state/0/0/.5.delta.crc": b"crc\0\0\0\2\0\1\2\3\4"},
+        verdict=CRITICAL,
+        rules=("changed-state-file",),
+    ),
+    Row(
+        because="the batch in flight is a copy of the one below",
+        files=files(offsets_4=entry(3), commits_4=None),
+        verdict=CRITICAL,
+        rules=("copied-entry", "pending-batch"),
+    ),
+    Row(
         because="the state of the first operator is gone",
         files=files() | {f"state/1/0/{version}.delta": CHANGES for version in range(1, 6)},
         verdict=CRITICAL,

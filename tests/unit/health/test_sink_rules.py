@@ -11,6 +11,7 @@ from streamops.sink import FileSink, MissingSink, Sink, SinkView, UnreadSink
 from support.base_checkpoint import ADDRESS, files, stored, without
 from support.checkpoints import OTHER_QUERY_ID
 from support.plans import by_rules
+from support.rocksdb import snapshot_zip
 from support.sinks import TABLE, delta_sink, file_sink, still
 from support.state_files import CHANGES
 
@@ -83,6 +84,23 @@ LOUD = [
         files=files(commits_4=None) | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 5)},
         verdict=CRITICAL,
         rules=("dropped-batch-without-state", "sink-has-pending-batch"),
+    ),
+    Row(
+        because="the state after the batch that the sink drops is cut",
+        sink=delta_sink(4),
+        files=files(commits_4=None)
+        | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 5)}
+        | {"state/0/0/5.delta": CHANGES[:-30]},
+        verdict=CRITICAL,
+        rules=("dropped-batch-without-state", "sink-has-pending-batch"),
+    ),
+    Row(
+        because="a batch that the sink drops, and whose commit is to name the files of its state",
+        sink=delta_sink(4),
+        files=files(commits_4=None, commits_3=b'v2\n{"nextBatchWatermarkMs":0,"stateUniqueIds":{"0":[["u"]]}}')
+        | {"state/0/0/4_u.zip": snapshot_zip({})},
+        verdict=CRITICAL,
+        rules=("dropped-batch-without-ids", "sink-has-pending-batch"),
     ),
     Row(
         because="files: a new checkpoint and an old directory",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from streamops.checkpoint.compact_log import COMPACT_SUFFIX, CompactLog
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, OFFSETS
-from streamops.checkpoint.source_offsets import KafkaOffset
+from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset
 from streamops.checkpoint.state_snapshots import BrokenStateFile
 from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.checkpoint.file_rules import BACKUP, FAILS
@@ -54,6 +54,7 @@ def missing_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> 
         if found and found.unreachable:
             continue
         latest = found.log.latest if found else -1
+        is_raised = source.log_offset > _reached_before(snapshot, source.folder) + 1
         if found is None or latest < source.log_offset:
             ends = f"ends at {latest}" if latest >= 0 else "has no entry"
             evidence = f"{path} {ends}, {OFFSETS} has {source.log_offset}"
@@ -73,10 +74,25 @@ def missing_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> 
             file=path,
             evidence=evidence,
             meaning=f"which files the query has read is not to be told: {FAILS}, with words like those of a hole in {OFFSETS}",
-            repair=f"restore it {BACKUP}, or write it anew: {_rebuilt(found.log if found else CompactLog())}",
+            repair=f"restore {OFFSETS}/{snapshot.facts.last_offset} {BACKUP}: a batch takes one id of a source's log"
+            if is_raised
+            else f"restore it {BACKUP}, or write it anew: {_rebuilt(found.log if found else CompactLog())}",
             not_when="do not delete the source's folder: the error stays the same",
             start=StartEffect(kind=AtStart.FAILS, summary=f"{evidence}, and each start reads all of it", error=error),
         )
+
+
+def _reached_before(snapshot: CheckpointSnapshot, folder: str) -> int:
+    """The id that the entry below reaches; beyond any where that does not tell, as with async progress tracking."""
+    facts = snapshot.facts
+    if facts.previous is None or facts.previous.batch != facts.last_offset - 1:
+        return UNTOLD
+    offsets = dict(zip(facts.previous.source_names, facts.previous.offsets, strict=True))
+    found = offsets.get(folder)
+    return found.log_offset if isinstance(found, FileOffset) else UNTOLD
+
+
+UNTOLD = 1 << 62
 
 
 def unreadable_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
@@ -153,6 +169,13 @@ def lost_input(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator
     )
 
 
+def _lacks_ids(snapshot: CheckpointSnapshot) -> bool:
+    """Whether the newest commit should name the files of state, and does not."""
+    facts, state = snapshot.facts, snapshot.state
+    has_ids = state is not None and any(operator.has_unique_ids for operator in state.operators)
+    return has_ids and facts.commit is not None and not facts.commit.has_state_ids
+
+
 def lost_operators(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """The whole state of an operator is gone: operators are numbered from 0 on, and the last batch told how many there are."""
     state = snapshot.state
@@ -199,7 +222,9 @@ def unloadable_state(snapshot: CheckpointSnapshot, expected: Expectations) -> It
         evidence=f"{state.unloadable_total} of {state.stores_checked} stores lack files for version {state.version}, here"
         f" {', '.join(first.missing.names[:SHOWN])}{' …' if first.missing.total > SHOWN else ''}",
         meaning=f"the tasks of the next batch can't load their state: {FAILS}",
-        repair=f"rename the temporary files that hold {', '.join(left[:SHOWN])}: they may be the only copies"
+        repair=f"restore {COMMITS}/{snapshot.facts.last_commit} {BACKUP}: files of state have ids here, and it names none"
+        if _lacks_ids(snapshot)
+        else f"rename the temporary files that hold {', '.join(left[:SHOWN])}: they may be the only copies"
         if left
         else f"restore the files {BACKUP}; otherwise go back to a version that all partitions still have, or build the state"
         " anew from the source",
@@ -233,6 +258,81 @@ def broken_state_file(snapshot: CheckpointSnapshot, expected: Expectations) -> I
             " batches by id there is no way back: a batch that it drops writes no state",
             start=None if is_passed else _at_broken_state(broken, snapshot, expected),
         )
+
+
+def state_ahead(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """State was written by a batch that the logs do not have: their newest entries are gone, or an older copy is there.
+
+    A batch is planned before its tasks write state (MicroBatchExecution, 3.5 to 4.3).
+    """
+    facts, state = snapshot.facts, snapshot.state
+    if state is None or facts.is_new or state.newest_version <= facts.last_offset + 1:
+        return
+    batch = facts.last_offset + 1
+    yield Finding(
+        rule="state-ahead",
+        severity=Severity.CRITICAL,
+        file="state",
+        evidence=f"there is state of version {state.newest_version}, which batch {state.newest_version - 1} writes; offsets reach"
+        f" batch {facts.last_offset}",
+        meaning=f"batch {batch} has run before, and comes again with other rows: a sink that knows batches drops them, another"
+        " one has its rows twice",
+        repair=f"restore the newest entries of {OFFSETS} and {COMMITS} {BACKUP}",
+        not_when="when somebody went back on purpose, and the sink with it",
+        start=StartEffect(
+            kind=AtStart.UNDECIDED,
+            summary=f"state was written by batch {state.newest_version - 1}, offsets reach {facts.last_offset}: batch {batch} has"
+            " run before, and comes again with other rows",
+        ),
+    )
+
+
+def changed_state_file(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """A file of state can be loaded, and is not what Hadoop's side file was written for: another file was put in its place."""
+    if not snapshot.changes.stale:
+        return
+    names = ", ".join(snapshot.changes.stale[:SHOWN])
+    more = " …" if len(snapshot.changes.stale) > SHOWN else ""
+    yield Finding(
+        rule="changed-state-file",
+        severity=Severity.CRITICAL,
+        file=snapshot.changes.stale[0],
+        evidence=f"the side files of {names}{more} do not fit",
+        meaning="Spark does not ask them: it goes on with whatever state is in there, and no error tells",
+        repair=f"restore the files {BACKUP}; where they are known to be right, delete their side files",
+        start=StartEffect(
+            kind=AtStart.UNDECIDED,
+            summary=f"{names}{more} are not what was written there: their side files do not fit, which Spark does not notice",
+        ),
+    )
+
+
+def copied_entry(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """The batch in flight ends where the one below it ends, in a query without state: Spark plans no such batch."""
+    facts, state = snapshot.facts, snapshot.state
+    if facts.newest is None or facts.previous is None or facts.previous.batch != facts.newest.batch - 1:
+        return
+    has_state = expected.stateful_operators > 0 or (state is not None and bool(state.operators))
+    is_same = facts.newest.sources == facts.previous.sources and facts.newest.source_ids == facts.previous.source_ids
+    is_other_query = expected.runs_continuously(facts) or facts.newest.header.has_control_batch
+    if not facts.has_pending_batch or not is_same or has_state or is_other_query:
+        return
+    file, below = f"{OFFSETS}/{facts.newest.batch}", f"{OFFSETS}/{facts.previous.batch}"
+    what = f"batch {facts.newest.batch} runs again without input, and what it had is not read"
+    yield Finding(
+        rule="copied-entry",
+        severity=Severity.CRITICAL,
+        file=file,
+        evidence=f"its sources end exactly where {below} ends",
+        meaning=f"one of the two is a copy, or was edited: {what}, and no error tells",
+        repair=f"restore both {BACKUP}; otherwise write {below} anew with the end offsets that the progress event of its batch"
+        f" shows, and move {file} aside, and `.{facts.newest.batch}.crc` with it: its batch is planned anew",
+        not_when=f"when the sink has had batch {facts.newest.batch} already: move nothing aside then",
+        start=StartEffect(
+            kind=AtStart.LOSES,
+            summary=f"{file} ends exactly where {below} ends, which Spark never plans: {what}",
+        ),
+    )
 
 
 def _at_broken_state(broken: BrokenStateFile, snapshot: CheckpointSnapshot, expected: Expectations) -> StartEffect:

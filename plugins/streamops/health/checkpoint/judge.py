@@ -91,6 +91,9 @@ DEPTH_RULES: tuple[Callable[[CheckpointSnapshot, Expectations], Iterator[Finding
     depth_rules.lost_operators,
     depth_rules.unloadable_state,
     depth_rules.broken_state_file,
+    depth_rules.state_ahead,
+    depth_rules.changed_state_file,
+    depth_rules.copied_entry,
     depth_rules.lost_input,
     pinned_rules.compact_interval,
 )
@@ -130,6 +133,7 @@ INPUT_RULES: tuple[Callable[[InputFacts, Expectations, Watch], Iterator[Finding]
 SINK_RULES: tuple[Callable[[CheckpointSnapshot, SinkView], Iterator[Finding]], ...] = (
     sink_rules.sink_ahead,
     sink_rules.dropped_batch_without_state,
+    sink_rules.dropped_batch_without_ids,
     sink_rules.incomplete_sink_log,
     sink_rules.sink_behind,
     sink_rules.unread_sink,

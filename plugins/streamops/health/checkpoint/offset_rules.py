@@ -23,7 +23,8 @@ from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
 _RESTORE = (
-    "restore it from a copy, or write it anew from the entry below and the end offsets that the progress event shows"
+    "restore it and the entry below it from a copy, or write both anew with the end offsets that the progress events of their"
+    " batches show"
 )
 _BARE_NUMBER = frozenset({OffsetForm.RATE, OffsetForm.FILES})
 """A file source reads the bare number that Spark 2.1 wrote."""
@@ -67,8 +68,10 @@ def source_offset_lost(facts: CheckpointFacts, expected: Expectations) -> Iterat
             file=f"{OFFSETS}/{now}",
             evidence=f"source {name} has no offset, and {OFFSETS}/{before} has one",
             meaning="the source begins anew, and its input is read again without an error",
-            repair=f"put the offset of {OFFSETS}/{before} or a later one in its place",
-            not_when="when the source was replaced by another on purpose",
+            repair=f"restore {OFFSETS}/{now} from a copy, or put the end offset in its place that the progress event of batch"
+            f" {now} shows",
+            not_when="when the source was replaced by another on purpose. Do not put the offset of the entry below there: what"
+            f" batch {now} has read would come again",
             start=StartEffect(
                 kind=AtStart.REPEATS,
                 summary=f"source {name} has no offset in {OFFSETS}/{now} though {OFFSETS}/{before} has one: its input is read"
@@ -208,8 +211,10 @@ def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterat
             meaning=f"{_NEXT_OF_GONE if gone else _NEXT_OF_LOWER}: records are read again, unless the topic was deleted, or made"
             " anew under the same name",
             repair="see whether the topic was deleted or recreated, whether `failOnDataLoss` is false, and whether the query"
-            f" shares its `kafka.group.id`; if not, put the offsets of {before} in their place",
-            not_when="when the topic was deleted or recreated on purpose: then the offsets are well",
+            f" shares its `kafka.group.id`; if not, restore {file} and {before} from a copy, or put the end offsets in their"
+            " place that the progress events of their batches show",
+            not_when="when the topic was deleted or recreated on purpose: then the offsets are well. Do not put the offsets of"
+            " the entry below there: what the batch has read would come again",
             start=StartEffect(
                 kind=AtStart.REPEATS if gone else AtStart.UNDECIDED,
                 summary=f"{file} against {before}: {evidence}: {_NEXT_OF_GONE if gone else _NEXT_OF_LOWER}",

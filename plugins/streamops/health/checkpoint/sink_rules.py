@@ -6,8 +6,9 @@ the transaction version of the query's id (delta-spark 4.4, and `txnAppId`/`txnV
 
 from collections.abc import Iterator
 
+from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
-from streamops.checkpoint.layout import METADATA, OFFSETS, quoted
+from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS, quoted
 from streamops.checkpoint.sink_log import SINK_LOG
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 from streamops.sink import DeltaSink, FileSink, MissingSink, Sink, SinkView, UnreadSink, newest_batch
@@ -38,21 +39,21 @@ def sink_ahead(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Finding
 
 
 def dropped_batch_without_state(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Finding]:
-    """The batch that runs again is dropped by the sink, so that its tasks never run, and the state after it is not there.
+    """The batch that runs again is dropped by the sink, so that its tasks never run, and the state after it is not whole.
 
     The batch itself is then committed; the next one needs the state that it should have written (tried on 4.2.0).
     """
     facts, has = snapshot.facts, newest_batch(view.latest)
-    lacks = snapshot.state.unloadable_next if snapshot.state else ()
-    if not facts.has_pending_batch or has is None or has < facts.last_offset or not lacks:
+    if not facts.has_pending_batch or has is None or has < facts.last_offset:
         return
-    batch, first = facts.last_offset, lacks[0]
-    where = f"state/{first.operator}/{first.partition}"
+    batch, where, lacks = facts.last_offset, *_state_after(snapshot)
+    if not where or _names_state(facts):
+        return
     yield Finding(
         rule="dropped-batch-without-state",
         severity=Severity.CRITICAL,
         file=where,
-        evidence=f"{_named(view.latest)} has batch {batch}, {where} lacks {', '.join(first.missing.names[:SHOWN])}",
+        evidence=f"{_named(view.latest)} has batch {batch}, {where} {lacks}",
         meaning=f"the sink drops batch {batch}, whose tasks then write no state: batch {batch + 1} can't load what it needs, and"
         " each start fails from there on",
         repair="restore the files of state from a copy; otherwise build the state anew from the source, in a new checkpoint",
@@ -60,8 +61,49 @@ def dropped_batch_without_state(snapshot: CheckpointSnapshot, view: SinkView) ->
         start=StartEffect(
             kind=AtStart.FAILS,
             summary=f"the sink has batch {batch} and drops it, so that the state for batch {batch + 1} is never written: {where}"
-            f" lacks {first.missing.names[0]}",
+            f" {lacks}",
             error="CANNOT_LOAD_STATE_STORE",
+        ),
+    )
+
+
+def _state_after(snapshot: CheckpointSnapshot) -> tuple[str, str]:
+    """Where the state after the batch to run is not whole, and what is wrong there; empty where it is."""
+    if snapshot.state and (lacks := snapshot.state.unloadable_next):
+        first = lacks[0]
+        return f"state/{first.operator}/{first.partition}", f"lacks {', '.join(first.missing.names[:SHOWN])}"
+    if snapshot.changes_next.broken:
+        broken = snapshot.changes_next.broken[0]
+        return broken.file, f"can't be loaded: {broken.reason}"
+    return "", ""
+
+
+def _names_state(facts: CheckpointFacts) -> bool:
+    """Whether commits name the files of state: those of a batch come from its tasks."""
+    return facts.commit is not None and facts.commit.has_state_ids
+
+
+def dropped_batch_without_ids(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Finding]:
+    """The batch that runs again is dropped by the sink, and its commit was to name the files that its tasks write.
+
+    No task runs then, and 4.2.0 fails on the commit, the same way each time: `CheckpointInfo length: 0`.
+    """
+    facts, has = snapshot.facts, newest_batch(view.latest)
+    if not facts.has_pending_batch or has is None or has < facts.last_offset or not _names_state(facts):
+        return
+    batch = facts.last_offset
+    yield Finding(
+        rule="dropped-batch-without-ids",
+        severity=Severity.CRITICAL,
+        file=f"{COMMITS}/{batch}",
+        evidence=f"{_named(view.latest)} has batch {batch}, commits reach {facts.last_commit} and name the files of state",
+        meaning=f"the sink drops batch {batch}, whose tasks then write no state that its commit could name: each start fails",
+        repair=f"restore {COMMITS}/{batch} from a copy; otherwise build the state anew from the source, in a new checkpoint",
+        not_when="do not write it by hand: it names files by ids that only the tasks know",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary=f"the sink has batch {batch} and drops it, so that nothing names the state for its commit",
+            error="CheckpointInfo length",
         ),
     )
 
