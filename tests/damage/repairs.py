@@ -154,6 +154,68 @@ def _move_aside(patient: Patient, finding: Finding) -> None:
     patient.aside(patient.checkpoint / named[1])
 
 
+def _restore_with_entry_below(patient: Patient, finding: Finding) -> None:
+    """The entry that the finding is about, and the one below it."""
+    batch = _batch(finding)
+    for one in (batch - 1, batch):
+        if (patient.copy / "checkpoint" / "offsets" / str(one)).exists():
+            patient.restore(f"checkpoint/offsets/{one}")
+
+
+def _ends_of_both(patient: Patient, finding: Finding) -> None:
+    """Both entries get the end offsets that the progress events of their batches show."""
+    batch = _batch(finding)
+    for one in (batch - 1, batch):
+        file = patient.checkpoint / "offsets" / str(one)
+        if file.exists():
+            lines = file.read_text().split("\n")
+            file.write_text("\n".join([*lines[:2], *patient.ends(one)]))
+
+
+def _restore_newest_entries(patient: Patient, finding: Finding) -> None:
+    for log in ("offsets", "commits"):
+        for file in sorted((patient.copy / "checkpoint" / log).glob("[0-9]*")):
+            if not (patient.checkpoint / log / file.name).exists():
+                patient.restore(f"checkpoint/{log}/{file.name}")
+
+
+def _restore_commit(patient: Patient, finding: Finding) -> None:
+    named = re.search(r"restore (commits/\d+)", str(finding["repair"]))
+    assert named
+    patient.restore(f"checkpoint/{named[1]}")
+
+
+def _restore_operators(patient: Patient, finding: Finding) -> None:
+    for place in re.findall(r"state/\d+", str(finding["evidence"])):
+        patient.restore(f"checkpoint/{place}")
+
+
+def _conf_of_entry_below(patient: Patient, finding: Finding) -> None:
+    """The one setting that the text names becomes what it is in the entry below."""
+    batch, key = _batch(finding), re.search(r"spark\.[\w.]+", str(finding["evidence"]))
+    file, below = (patient.checkpoint / "offsets" / str(one) for one in (batch, batch - 1))
+    if key is None or not below.exists():
+        raise CannotBeDoneError(f"no setting, or no offsets/{batch - 1}")
+    lines = file.read_text().split("\n")
+    header, other = json.loads(lines[1]), json.loads(below.read_text().split("\n")[1])
+    if key[0] not in other["conf"]:
+        raise CannotBeDoneError(f"offsets/{batch - 1} has no {key[0]}")
+    header["conf"][key[0]] = other["conf"][key[0]]
+    lines[1] = json.dumps(header, separators=(",", ":"))
+    file.write_text("\n".join(lines))
+
+
+def _renumber(patient: Patient, finding: Finding) -> None:
+    """Each entry of the named files gets the number of its file."""
+    for place, number in re.findall(r"(sources/\w+)/(\d+)\b", str(finding["evidence"])):
+        file = patient.checkpoint / place / number
+        version, *lines = file.read_text().split("\n")
+        entries = [
+            json.dumps(json.loads(line) | {"batchId": int(number)}, separators=(",", ":")) for line in lines if line
+        ]
+        file.write_text("\n".join([version, *entries]))
+
+
 def _rebuild_on_entry_below(patient: Patient, finding: Finding) -> None:
     patient.rebuild(_batch(finding), _batch(finding) - 1)
 
@@ -236,20 +298,6 @@ def _put_input_back(patient: Patient, finding: Finding) -> None:
                 shutil.copy2(file, patient.folder / folder / file.name)
 
 
-def _offsets_of_entry_below(patient: Patient, finding: Finding) -> None:
-    """The lines that the finding is about become those of the entry below."""
-    batch = _batch(finding)
-    file, below = (patient.checkpoint / "offsets" / str(one) for one in (batch, batch - 1))
-    if not below.exists():
-        raise CannotBeDoneError(f"no offsets/{batch - 1}")
-    lines, older = file.read_text().split("\n"), below.read_text().split("\n")
-    source = re.search(r"source (\w+)", str(finding["evidence"]))
-    for at in range(2, len(lines)):
-        if source is None or at - 2 == int(source[1]):
-            lines[at] = older[at]
-    file.write_text("\n".join(lines))
-
-
 def _header_value(key: str) -> Act:
     """A value of the header as it is in the entry below."""
 
@@ -292,10 +340,15 @@ def _restore_data_files(patient: Patient, finding: Finding) -> None:
 
 
 RESTORE = Way(name="restore", phrase=r"restore it from a copy", act=_restore_named)
-FROM_BELOW = Way(
-    name="rebuild from the entry below",
-    phrase="write it anew from the entry below and the end offsets that the progress event shows",
-    act=_rebuild_on_entry_below,
+RESTORE_BOTH = Way(
+    name="restore both entries",
+    phrase=r"restore it and the entry below it from a copy|restore offsets/\d+ and offsets/\d+ from a copy",
+    act=_restore_with_entry_below,
+)
+ENDS_OF_BOTH = Way(
+    name="end offsets of the progress events",
+    phrase="with the end offsets that the progress events of their batches show|put the end offsets in their place that the",
+    act=_ends_of_both,
 )
 ID = Way(name="write the id", phrase=r'write `\{"id":"', act=_write_id)
 NEW_CHECKPOINT = Way(name="new checkpoint", phrase="begin a new checkpoint")
@@ -381,6 +434,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way(name="delete the checksum", phrase=r"delete (offsets|commits)/\.\d+\.crc", act=_delete_checksum),
     ),
     "missing-source-log": (
+        Way(name="restore the entry", phrase=r"restore offsets/\d+ from a copy", act=_restore_quoted),
         Way(name="restore", phrase="restore it from a copy", act=_restore_files),
         Way(name="write anew", phrase="or write it anew: ", act=_rewrite_source_log),
     ),
@@ -396,11 +450,13 @@ WAYS: dict[str, tuple[Way, ...]] = {
     "lost-input": (Way(name="put back", phrase="put the files back under the same names", act=_put_input_back),),
     "moved-input": (Way(name="put back", phrase="put the files back there", act=_put_input_back),),
     "unloadable-state": (
+        Way(name="restore the commit", phrase=r"restore commits/\d+ from a copy", act=_restore_commit),
         Way(name="restore", phrase="restore the files from a copy", act=_restore_files),
         Way(name="rename", phrase="rename the temporary files"),
         Way(name="go back", phrase="otherwise go back to a version"),
     ),
     "broken-state-file": (
+        Way(name="delete the side file", phrase="^delete state/", act=_delete_checksum),
         Way(name="restore", phrase="restore the files from a copy", act=_restore_files),
         Way(name="go back", phrase="otherwise go back to a batch whose state is whole"),
     ),
@@ -410,34 +466,56 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "source-count-differs": (Way(name="restore", phrase=r"restore offsets/\d+ from a copy", act=_restore_quoted),),
     "source-offset-lost": (
+        Way(name="restore", phrase=r"restore offsets/\d+ from a copy", act=_restore_named),
         Way(
-            name="offset of the entry below",
-            phrase=r"put the offset of offsets/\d+ or a later one in its place",
-            act=_offsets_of_entry_below,
+            name="end offset of the progress event",
+            phrase="put the end offset in its place that the progress event of batch",
+            act=_offsets_of_progress,
         ),
     ),
-    "unlike-offsets": (RESTORE, FROM_BELOW),
-    "file-offset-back": (RESTORE, FROM_BELOW),
-    "impossible-kafka-offsets": (RESTORE, FROM_BELOW),
-    "offsets-moved-back": (
+    "unlike-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),
+    "file-offset-back": (RESTORE_BOTH, ENDS_OF_BOTH),
+    "impossible-kafka-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),
+    "offsets-moved-back": (RESTORE_BOTH, ENDS_OF_BOTH),
+    "copied-entry": (
+        Way(name="restore both entries", phrase="restore both from a copy", act=_restore_with_entry_below),
+        Way(name="plan anew", phrase=r"otherwise write offsets/\d+ anew with the end offsets"),
+    ),
+    "state-ahead": (
         Way(
-            name="offsets of the entry below",
-            phrase=r"if not, put the offsets of offsets/\d+ in their place",
-            act=_offsets_of_entry_below,
+            name="restore the newest entries",
+            phrase="restore the newest entries of offsets and commits",
+            act=_restore_newest_entries,
         ),
+    ),
+    "changed-state-file": (
+        Way(name="restore", phrase="restore the files from a copy", act=_restore_files),
+        Way(name="vouch", phrase="where they are known to be right"),
+    ),
+    "lost-operators": (Way(name="restore", phrase="restore the folders from a copy", act=_restore_operators),),
+    "renumbered-source-entries": (
+        Way(name="restore", phrase="restore them from a copy", act=_restore_misplaced),
+        Way(name="renumber", phrase="put their own number back as batchId", act=_renumber),
+    ),
+    "impossible-confs": (
+        Way(
+            name="value of the entry below",
+            phrase=r"put the value of offsets/\d+ in its place",
+            act=_conf_of_entry_below,
+        ),
+    ),
+    "unfit-state-confs": (
+        Way(name="setting of the entry below", phrase=r"back as it is in offsets/\d+", act=_conf_of_entry_below),
+    ),
+    "dropped-batch-without-ids": (
+        Way(name="restore the commit", phrase=r"restore commits/\d+ from a copy", act=_restore_commit),
+        Way(name="build anew", phrase="build the state anew from the source"),
     ),
     "watermark-moved-back": (
         Way(
             name="watermark of the entry below",
             phrase=r"put the watermark of offsets/\d+ or a higher one in its place",
             act=_header_value("batchWatermarkMs"),
-        ),
-    ),
-    "missing-state-format": (
-        Way(
-            name="confs of the entry below",
-            phrase="put the header's confs back as they are in",
-            act=_header_value("conf"),
         ),
     ),
     "offsets-without-source-ids": (

@@ -265,7 +265,9 @@ class _OperatorReader:
         names = self._storage.list(join(self._folder, folder))
         if f".{name}.crc" in names and name not in names:
             place = join(STATE, str(self.operator), folder, f".{name}.crc")
-            yield BrokenStateFile(file=place, reason=f"{name} is not there, and can't be written", is_schema=True)
+            yield BrokenStateFile(
+                file=place, reason=f"{name} is not there, and can't be written", is_schema=True, is_left_behind=True
+            )
 
     def _places(self) -> Iterator[tuple[str, StoreFiles, str]]:
         """Of each store its folder, relative to the checkpoint, its files, and the unique id of the commit."""

@@ -30,6 +30,8 @@ class BrokenStateFile:
     """Whether newer releases of Spark go round it, see `StoreFiles.spare_for`."""
     is_schema: bool = False
     """Whether it is the schema of a store, and none of its versions."""
+    is_left_behind: bool = False
+    """Whether it is Hadoop's side file of a file that is gone: it keeps a start from writing that anew."""
     lacks_files: bool = False
     """Whether files are missing; otherwise the snapshot itself is cut, or a file has another size."""
 

@@ -252,7 +252,9 @@ def broken_state_file(snapshot: CheckpointSnapshot, expected: Expectations) -> I
             meaning="Spark 4.2 and later go round it, by the changes below it; with older ones each start fails"
             if is_passed
             else f"the tasks of the next batch can't load their state: {FAILS}",
-            repair=f"restore the files {BACKUP}; otherwise go back to a batch whose state is whole, or build the state anew"
+            repair=f"delete {broken.file}"
+            if broken.is_left_behind
+            else f"restore the files {BACKUP}; otherwise go back to a batch whose state is whole, or build the state anew"
             " from the source",
             not_when="do not delete the partition's folder: its earlier versions are then asked for. Where the sink knows"
             " batches by id there is no way back: a batch that it drops writes no state",
