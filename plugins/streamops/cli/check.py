@@ -60,7 +60,12 @@ SparkVersion = Annotated[
 ]
 RuleToExplain = Annotated[
     str,
-    typer.Option("--explain", metavar="RULE", help="Say what a rule is about, and nothing else.", show_default=False),
+    typer.Option(
+        "--explain",
+        metavar="RULE",
+        help="Say what a rule is about, or `all` of them, and nothing else.",
+        show_default=False,
+    ),
 ]
 Confs = Annotated[
     list[str] | None,
@@ -273,8 +278,13 @@ def checkup_fields(checkup: Checkup) -> dict[str, object]:
     }
 
 
+EVERY_RULE = "all"
+
+
 def _explanation(rule: str) -> str:
     known = explanations() | EXPLANATIONS
+    if rule == EVERY_RULE:
+        return "\n".join(f"{name}: {about}" for name, about in known.items())
     if rule not in known:
         raise SettingsError(f"no rule {rule!r}; rules: {', '.join(sorted(known))}")
     return f"{rule}: {known[rule]}"
