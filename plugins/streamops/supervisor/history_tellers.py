@@ -18,6 +18,7 @@ from streamops.control.records import (
     MaintenanceEnded,
     Outcome,
     Parked,
+    Position,
     Record,
     Released,
     RestartRequested,
@@ -138,7 +139,7 @@ def _driver_ended(body: DriverEnded, around: Around) -> Telling:
     if body.failure_class and body.failure_class != body.outcome:
         lines.append(body.failure_class)
     if claim and isinstance(claim.body, Claimed):
-        lines.append(_batches(claim.body.position.commit, body.position.commit))
+        lines += _batches_by_query(claim.body.position, body.position)
     is_act = body.outcome is Outcome.CONFIRMED_DEAD
     return Telling(
         what=f"epoch {body.epoch} {'called dead' if is_act else 'ended'}",
@@ -149,6 +150,20 @@ def _driver_ended(body: DriverEnded, around: Around) -> Telling:
         error=cause_of(body.outcome, body.text, body.error_classes),
         is_act=is_act,
     )
+
+
+def _batches_by_query(before: Position, after: Position) -> list[str]:
+    """Each query counts its own batches: with several in one driver each is named."""
+    own = _batches(before.commit, after.commit)
+    if not after.companions:
+        return [own]
+    begun = [companion.commit for companion in before.companions]
+    begun += [-1] * (len(after.companions) - len(begun))
+    others = (
+        f"companion {number}: {_batches(commit, companion.commit)}"
+        for number, (commit, companion) in enumerate(zip(begun, after.companions, strict=False))
+    )
+    return [f"its own query: {own}", *others]
 
 
 def _batches(before: int, after: int) -> str:

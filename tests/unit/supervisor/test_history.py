@@ -12,6 +12,7 @@ from streamops.control.records import (
     ActEnded,
     Adopted,
     Body,
+    DriverEnded,
     KillBegun,
     MaintenanceBegun,
     MaintenanceEnded,
@@ -129,6 +130,21 @@ def test_a_start_and_its_submit_are_one_entry() -> None:
 )
 def test_an_end_tells_what_the_driver_had_done(commit: int, outcome: str) -> None:
     assert told(*RAN, an_end(1, commit=commit))[-1].outcome == outcome
+
+
+def test_the_batches_of_several_queries_in_one_driver_are_told_apart() -> None:
+    begun = Position(offset=9, commit=9, companions=(Position(offset=2190, commit=2190),))
+    ended = Position(
+        offset=50, commit=50, companions=(Position(offset=2193, commit=2193), Position(offset=0, commit=0))
+    )
+    stop = DriverEnded(epoch=1, outcome=Outcome.STOPPED, position=ended)
+
+    end = told(a_claim(1, position=begun), a_submit(1), stop)[-1]
+
+    assert end.outcome == (
+        "stopped, its own query: batches 10 to 50 committed, companion 0: batches 2191 to 2193 committed, companion 1: batch 0"
+        " committed"
+    )
 
 
 def test_a_person_s_word_on_a_death_is_an_act() -> None:
