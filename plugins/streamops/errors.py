@@ -86,6 +86,10 @@ class DeltaLogError(StreamOpsError):
     """A Delta table is there, and its log can't be read."""
 
 
+class DeltaLogGapError(DeltaLogError):
+    """A Delta table's log lacks a commit that every reader needs: Delta itself refuses the table."""
+
+
 class BackfillError(StreamOpsError):
     """A backfill can't go on as it was planned: another start would find the same."""
 

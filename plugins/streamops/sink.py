@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from streamops.checkpoint.sink_log import SINK_LOG, SinkLogFacts, read_sink_log
 from streamops.deltalog import DeltaTableFacts, read_delta_table
 from streamops.deltalog.log_size import DELTA_LOG, commits_from
-from streamops.errors import DeltaLogError, MissingLibraryError, ObjectNotFoundError, StorageError
+from streamops.errors import DeltaLogError, DeltaLogGapError, MissingLibraryError, ObjectNotFoundError, StorageError
 from streamops.storage import ReadableStorage, join
 
 
@@ -78,6 +78,8 @@ class UnreadSink:
     """Printable."""
     lacks_library: bool = False
     """Whether it is only that this installation can't read such a sink."""
+    is_broken: bool = False
+    """Whether nothing can read it: a write fails, too."""
 
 
 Sink = DeltaSink | FileSink | MissingSink | UnreadSink
@@ -134,5 +136,5 @@ def read_sink(
     except MissingLibraryError as error:
         return UnreadSink(address=address, reason=str(error), lacks_library=True)
     except (StorageError, DeltaLogError) as error:
-        return UnreadSink(address=address, reason=str(error))
+        return UnreadSink(address=address, reason=str(error), is_broken=isinstance(error, DeltaLogGapError))
     return MissingSink(address=address)

@@ -550,7 +550,10 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way(name="restore", phrase="restore _spark_metadata from a copy", act=_restore_each("out/_spark_metadata")),
     ),
     "missing-sink": (Way(name="look", phrase="see whether the address is right"),),
-    "unread-sink": (Way(name="look", phrase="make it readable from here"),),
+    "unread-sink": (
+        Way(name="restore the commits", phrase="restore the missing commits", act=_restore_each("out/_delta_log")),
+        Way(name="look", phrase="make it readable from here"),
+    ),
     "another-delta-table": (
         Way(name="restore the table", phrase="restore the table that was read", act=_restore_each("in")),
         NEW_CHECKPOINT,
@@ -567,7 +570,10 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way(name="jump", phrase="see who deleted them; then one start with failOnDataLoss=false"),
     ),
     "unread-kafka": (Way(name="look", phrase="make the broker answer with DESCRIBE on the topic"),),
-    "unread-delta-source": (Way(name="look", phrase="see whether the address is right|make it readable"),),
+    "unread-delta-source": (
+        Way(name="restore the commits", phrase="restore the missing commits", act=_restore_data_files),
+        Way(name="look", phrase="see whether the address is right|make it readable"),
+    ),
     "unread-delta-versions": (Way(name="look", phrase="make it readable from here"),),
     "stopping-delta-commit": (Way(name="option", phrase=""),),
     "newer-format": (Way(name="another Spark", phrase="start the query with the Spark that wrote it"),),

@@ -22,7 +22,7 @@ from streamops.supervisor.checks.source_table import SourceTable
 from support import delta_queries
 
 # Two Sparks with Delta's jars.
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 NOW = datetime.now(UTC)
 MIDNIGHT = (NOW - timedelta(days=30)).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -38,6 +38,13 @@ MISSING, SNAPSHOT, DATA = (
 FIRST_BATCH = ("append", "read")
 TWO_BATCHES = (*FIRST_BATCH, "append", "read")
 MORE = ("append", "append")
+STOPS = "stopping-delta-commit"
+DELETED, OVERWRITTEN = "sql delete from {} where n = 0", "sql insert overwrite {} values (99)"
+MAPPED = (
+    "sql alter table {} set tblproperties ('delta.columnMapping.mode' = 'name', 'delta.minReaderVersion' = '2',"
+    " 'delta.minWriterVersion' = '5')"
+)
+FEED = "set delta.enableChangeDataFeed true"
 
 
 def aged(*moments):
@@ -60,6 +67,8 @@ class Case:
     error: str = ""
     read: list[int] = field(default_factory=list)
     """What the query has written after the next start."""
+    options: dict[str, str] = field(default_factory=dict)
+    """Of its source."""
 
 
 FUTILE = Safety.FUTILE
@@ -104,6 +113,39 @@ CASES = (
         [FILES_GO],
         read=[0, 1, 3, 4],
     ),
+    Case("rows-deleted", (*TWO_BATCHES, DELETED, *MORE), [STOPS], FUTILE, "DELTA_SOURCE_IGNORE_DELETE", read=[0, 1]),
+    Case("deletes-ignored", (*TWO_BATCHES, DELETED, *MORE), read=[0, 1, 3, 4], options={"ignoreDeletes": "true"}),
+    Case("overwritten", (*TWO_BATCHES, OVERWRITTEN), [STOPS], FUTILE, "DELTA_SOURCE_TABLE_IGNORE_CHANGES", read=[0, 1]),
+    Case(
+        "changes-skipped", (*TWO_BATCHES, OVERWRITTEN, "append"), read=[0, 1, 3], options={"skipChangeCommits": "true"}
+    ),
+    Case("column-added", (*TWO_BATCHES, "append", "sql alter table {} add column m long", "append"), read=[0, 1, 2, 4]),
+    Case(
+        "column-renamed",
+        (*TWO_BATCHES, MAPPED, "sql alter table {} rename column n to k"),
+        [STOPS],
+        FUTILE,
+        "SCHEMA",
+        [0, 1],
+    ),
+    Case(
+        "column-dropped",
+        (*TWO_BATCHES, "sql alter table {} add column m long", MAPPED, "read", "sql alter table {} drop column m"),
+        [STOPS],
+        FUTILE,
+        "SCHEMA",
+        [0, 1],
+    ),
+    Case("features-added", (*TWO_BATCHES, "set delta.enableDeletionVectors true", *MORE), read=[0, 1, 3, 4]),
+    Case(
+        "changes-no-more-recorded",
+        ("append", FEED, "append", "read", "append", "set delta.enableChangeDataFeed false", "append"),
+        [STOPS],
+        FUTILE,
+        "DELTA_MISSING_CHANGE_DATA",
+        [0, 2],
+        options={"readChangeFeed": "true"},
+    ),
     Case("vacuumed", (*TWO_BATCHES, *MORE, "optimize", "vacuum"), [FILES_GONE], FUTILE, DATA, read=[0, 1]),
 )
 
@@ -115,7 +157,7 @@ def run_all(tasks):
         [sys.executable, delta_queries.__file__, json.dumps(tasks)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         env=environment,
     )
     assert answer.returncode == 0, answer.stderr[-2000:]
@@ -127,7 +169,8 @@ def came(tmp_path_factory):
     """By case: the checkup before the next start, and what that start brought."""
     root = tmp_path_factory.mktemp("delta-source")
     tasks = [
-        {name: str(root / case.name / name) for name in ("table", "checkpoint", "output")} | {"steps": case.steps}
+        {name: str(root / case.name / name) for name in ("table", "checkpoint", "output")}
+        | {"steps": case.steps, "options": case.options}
         for case in CASES
     ]
     before = run_all(tasks)
@@ -140,7 +183,8 @@ def came(tmp_path_factory):
 
 
 def checkup(task):
-    table = SourceTable(storage=LocalStorage(), address=f"file://{task['table']}")
+    options = tuple(task["options"].items())
+    table = SourceTable(storage=LocalStorage(), address=f"file://{task['table']}", options=options)
     address = f"file://{task['checkpoint']}"
     return check(LocalStorage(), address, engine=PINNED, source_table=table, watch=Watch(now=datetime.now(UTC)))
 

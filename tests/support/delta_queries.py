@@ -4,7 +4,7 @@
 for each table the errors of its reads, each empty where there is none, and the numbers that its query has written. Steps:
 `append` (one row, one commit; the first makes the table), `read` (all that is there), `optimize`, `vacuum` (whatever is
 removed), `checkpoint` (of the table's log, which cleans it), `age VERSION MOMENT` (of a commit's file, seconds since 1970),
-`set PROPERTY VALUE`.
+`set PROPERTY VALUE`, `sql TEXT` (`{}` for the table's name). `options` of a task are those of the query's source.
 """
 
 import json
@@ -32,7 +32,7 @@ class Table:
 
     def read(self):
         rows = self._spark.readStream.format("delta").option("maxFilesPerTrigger", self._task.get("files", 1000))
-        rows = rows.load(str(self._table))
+        rows = rows.options(**self._task.get("options", {})).load(str(self._table))
         writer = rows.writeStream.format("json").option("path", self._task["output"])
         try:
             started = writer.option("checkpointLocation", self._task["checkpoint"]).trigger(availableNow=True).start()
@@ -57,6 +57,9 @@ class Table:
 
     def set(self, name, *value):
         self._sql(f"alter table {self._name} set tblproperties ('{name}' = '{' '.join(value)}')")
+
+    def sql(self, *text):
+        self._sql(" ".join(text).format(self._name))
 
     def rows(self):
         if not Path(self._task["output"]).exists():

@@ -12,6 +12,7 @@ from streamops.errors import DeltaLogError, ObjectNotFoundError
 from streamops.storage import FileDetail, ReadableStorage, join
 
 DELTA_LOG = "_delta_log"
+SHOWN = 5
 
 _COMMIT = re.compile(r"(\d{20})\.json", re.ASCII)
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.(?:\d{10}\.\d{10}\.)?(?:[0-9a-f-]{36}\.)?(?:parquet|json)", re.ASCII)
@@ -28,6 +29,8 @@ class LogSize:
     """Bytes."""
     earliest_commit: int | None = None
     """The lowest version that is there as a commit of its own, as a streaming source reads it; None where none is."""
+    missing: tuple[int, ...] = ()
+    """Versions above the newest checkpoint that are not there, although newer ones are, at most SHOWN of them."""
 
 
 def log_size(storage: ReadableStorage, table: str) -> LogSize:
@@ -53,7 +56,18 @@ def log_size(storage: ReadableStorage, table: str) -> LogSize:
         files=len(details),
         size=sum(detail.size for detail in details),
         earliest_commit=min(commits.values(), default=None),
+        missing=_missing({version for version in commits.values() if version > newest}, above=newest),
     )
+
+
+def _missing(versions: Collection[int], *, above: int) -> tuple[int, ...]:
+    """Never a loop over what is missing: a name may claim any version."""
+    missing: list[int] = []
+    expected = above + 1
+    for version in sorted(versions):
+        missing += range(expected, min(version, expected + SHOWN))
+        expected = version + 1
+    return tuple(missing[:SHOWN])
 
 
 def _refuse_what_is_no_file(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from streamops.deltalog.log_size import log_size
 from streamops.deltalog.retention import TableRetention, retention_of
-from streamops.errors import DeltaLogError, MissingLibraryError, ObjectNotFoundError
+from streamops.errors import DeltaLogError, DeltaLogGapError, MissingLibraryError, ObjectNotFoundError
 from streamops.storage import ReadableStorage
 from streamops.storage.address import local_path
 
@@ -67,13 +67,19 @@ def read_delta_table(storage: ReadableStorage, address: str, *, applications: It
     """The table at a canonical address, with the transactions of at most MAX_APPLICATIONS applications.
 
     Raises ObjectNotFoundError where no table lies there, StorageError where the place can't be asked, DeltaLogError for a log
-    that can't be read or is larger than MAX_LOG_BYTES, MissingLibraryError without the extra `delta`.
+    that can't be read or is larger than MAX_LOG_BYTES, DeltaLogGapError for one that lacks a commit, MissingLibraryError
+    without the extra `delta`.
     """
     size = log_size(storage, address)
     if size.size > MAX_LOG_BYTES or size.files > MAX_LOG_FILES:
         raise DeltaLogError(
             f"{address}: its log takes {size.size} bytes in {size.files} files, more than is read here ({MAX_LOG_BYTES}"
             f" bytes, {MAX_LOG_FILES} files)"
+        )
+    if size.missing:
+        lacks = ", ".join(map(str, size.missing))
+        raise DeltaLogGapError(
+            f"{address}: its log lacks version {lacks}, and has newer ones: Delta refuses such a table"
         )
     table = _opened(address)
     try:

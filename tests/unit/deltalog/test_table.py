@@ -6,7 +6,7 @@ import pytest
 
 from streamops.deltalog import QueryWrites, read_delta_table
 from streamops.deltalog.table import MAX_LOG_BYTES
-from streamops.errors import DeltaLogError, MissingLibraryError, ObjectNotFoundError, StorageError
+from streamops.errors import DeltaLogError, DeltaLogGapError, MissingLibraryError, ObjectNotFoundError, StorageError
 from streamops.storage.local import LocalStorage
 from support.checkpoints import OTHER_QUERY_ID, QUERY_ID
 from support.delta_table import TABLE_ID, creation, idempotent_write, streaming_update, write_table
@@ -94,8 +94,8 @@ def damaged(name, content):
     [
         pytest.param(damaged(f"{3:020d}.json", b'{"txn":{"appId":"x'), "Truncated record", id="a commit is cut"),
         pytest.param(damaged(f"{3:020d}.json", b"\x00\x1b[31m\xff"), "Json error", id="a commit is no JSON"),
-        pytest.param(lambda log: (log / f"{2:020d}.json").unlink(), "gap", id="a commit is gone"),
-        pytest.param(lambda log: (log / f"{0:020d}.json").unlink(), "can't be read", id="the first commit is gone"),
+        pytest.param(lambda log: (log / f"{2:020d}.json").unlink(), "lacks version 2", id="a commit is gone"),
+        pytest.param(lambda log: (log / f"{0:020d}.json").unlink(), "lacks version 0", id="the first commit is gone"),
         pytest.param(damaged(f"{4:020d}.checkpoint.parquet", b"PAR1xxPAR1"), "can't be read", id="a bad checkpoint"),
     ],
 )
@@ -109,6 +109,14 @@ def test_a_broken_log_is_told_in_one_printable_line(five_batches, tmp_path, dama
     assert words in str(raised.value)
     assert str(raised.value).isprintable()
     assert len(str(raised.value)) < 500
+
+
+def test_a_log_that_lacks_a_commit_is_told_apart_from_one_that_is_not_understood(five_batches, tmp_path):
+    """Delta refuses such a table, for whoever reads or writes it."""
+    (tmp_path / "orders" / "_delta_log" / f"{2:020d}.json").unlink()
+
+    with pytest.raises(DeltaLogGapError, match="its log lacks version 2, and has newer ones"):
+        read(five_batches)
 
 
 def test_a_table_of_a_newer_protocol_is_refused(tmp_path):

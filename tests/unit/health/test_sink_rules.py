@@ -79,6 +79,12 @@ QUIET = [
 
 LOUD = [
     Row(
+        because="Delta: a commit of the table's log is gone",
+        sink=UnreadSink(address=TABLE, reason="its log lacks version 2", is_broken=True),
+        verdict=CRITICAL,
+        rules=("unread-sink",),
+    ),
+    Row(
         because="a batch that the sink drops, so that its state is never written",
         sink=delta_sink(4),
         files=files(commits_4=None) | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 5)},

@@ -41,13 +41,22 @@ def unread_delta_source(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> 
     if isinstance(place, DeltaSink):
         return
     reason = place.reason if isinstance(place, UnreadSink) else "no Delta table lies there"
+    evidence = f"{place.address!r}: {reason if reason.isprintable() else repr(reason)}"
+    is_broken = isinstance(place, UnreadSink) and place.is_broken
     yield Finding(
         rule="unread-delta-source",
-        severity=Severity.UNKNOWN,
+        severity=Severity.CRITICAL if is_broken else Severity.UNKNOWN,
         file="",
-        evidence=f"{place.address!r}: {reason if reason.isprintable() else repr(reason)}",
-        meaning="whether the query finds the versions that it needs is not known",
-        repair="see whether the address is right"
+        evidence=evidence,
+        meaning="nothing can read it: each start fails"
+        if is_broken
+        else "whether the query finds the versions that it needs is not known",
+        start=StartEffect(kind=AtStart.FAILS, summary=f"the table that is read can't be read: {evidence}")
+        if is_broken
+        else None,
+        repair="restore the missing commits of the table's log from a copy"
+        if is_broken
+        else "see whether the address is right"
         if isinstance(place, MissingSink)
         else "make it readable from here, and check again",
     )

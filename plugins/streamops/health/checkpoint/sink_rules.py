@@ -229,12 +229,23 @@ def unread_sink(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Findin
         return
     yield Finding(
         rule="unread-sink",
-        severity=Severity.NOTE if sink.lacks_library else Severity.UNKNOWN,
+        severity=Severity.CRITICAL if sink.is_broken else Severity.NOTE if sink.lacks_library else Severity.UNKNOWN,
         file="",
-        evidence=sink.reason if sink.reason.isprintable() else repr(sink.reason),
-        meaning="which batches the sink has is not known: it may drop new ones, or lack committed ones",
-        repair="" if sink.lacks_library else "make it readable from here, and check again",
+        evidence=_shown(sink.reason),
+        meaning="nothing can be written to it"
+        if sink.is_broken
+        else "which batches the sink has is not known: it may drop new ones, or lack committed ones",
+        repair=_repair_of(sink),
+        start=StartEffect(kind=AtStart.FAILS, summary=f"the sink can't be written to: {_shown(sink.reason)}")
+        if sink.is_broken
+        else None,
     )
+
+
+def _repair_of(sink: UnreadSink) -> str:
+    if sink.is_broken:
+        return "restore the missing commits of the table's log from a copy"
+    return "" if sink.lacks_library else "make it readable from here, and check again"
 
 
 def _writes_every_batch(sink: Sink) -> bool:
