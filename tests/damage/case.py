@@ -4,13 +4,13 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from damage.acts import Scene, damaged
-from damage.bases import VARIANTS, Base, Workshop
+from damage.acts import COMPANIONS, Scene, damaged
+from damage.bases import TOTAL, VARIANTS, WAITING, Base, Workshop
 from damage.compare import SAFE, Result, Truth, Went, judged
 from damage.foretell import foretold
 from damage.outcome import Before, started
@@ -18,6 +18,7 @@ from damage.queries import KINDS, Kind
 from damage.repairs import CannotBeDoneError, Patient, Way, ways_of
 from damage.sinks import Rows
 from damage.spark import HarnessError
+from damage.unknowable import Damage, exception_for, files_of
 
 Record = dict[str, Any]
 SECOND_STARTS = 0.4
@@ -37,6 +38,17 @@ def kind_of(seed: int, index: int, kinds: tuple[Kind, ...]) -> Kind:
 def name_of(seed: int, index: int, kind: Kind) -> str:
     """What `--replay` takes."""
     return f"{seed}:{index}:{kind.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedCopy:
+    """A folder with what was done to it."""
+
+    folder: Path
+    acts: list[tuple[str, str]]
+    """The kind of each, and its account."""
+    unknowable: str
+    """Why nobody can know of it, if so."""
 
 
 class Run:
@@ -63,10 +75,11 @@ class Run:
         act_seed = draw.random()
         record |= {"variant": variant}
         undamaged = self._rows(base, variant)
-        folder, acts = self.damaged_copy(base, variant, act_seed)
+        copy = self.damaged_copy(base, variant, act_seed)
+        folder, acts = copy.folder, copy.acts
         record |= {"acts": [account for _, account in acts], "act_kinds": [kind for kind, _ in acts]}
         report = foretold(base.kind, folder, self.workshop.spark.bootstrap)
-        before = self.before(base, folder, undamaged, acts)
+        before = self.before(base, copy, undamaged)
         truth = started(self.workshop, base, folder, before, twice=twice)
         judgement = judged(report, truth)
         record |= {"result": str(judgement.result), "why": judgement.why, "went": str(truth.went)}
@@ -75,13 +88,41 @@ class Run:
         repairs = Repairs(self, base, variant, act_seed, undamaged)
         record["repairs"] = [tried for tried in repairs.of(report)] if acts else []
 
-    def before(self, base: Base, folder: Path, undamaged: Rows, acts: list[tuple[str, str]]) -> Before:
-        touches_sink = any(" out" in account for _, account in acts)
-        return Before.of(self.workshop, base, folder, undamaged=undamaged, touches_sink=touches_sink)
+    def before(self, base: Base, copy: "DamagedCopy", undamaged: Rows) -> Before:
+        touches_sink = any(" out" in account for _, account in copy.acts)
+        before = Before.of(self.workshop, base, copy.folder, undamaged=undamaged, touches_sink=touches_sink)
+        before.unknowable = copy.unknowable
+        return before
 
-    def damaged_copy(self, base: Base, variant: str, act_seed: float) -> tuple[Path, list[tuple[str, str]]]:
+    def damaged_copy(self, base: Base, variant: str, act_seed: float) -> "DamagedCopy":
         folder = self.workshop.copy(base, variant)
-        return folder, damaged(Scene(workshop=self.workshop, base=base, folder=folder, draw=Random(act_seed)))
+        whole = files_of(folder)
+        acts = damaged(Scene(workshop=self.workshop, base=base, folder=folder, draw=Random(act_seed)))
+        damage = Damage(
+            kind=base.kind,
+            before=whole,
+            after=files_of(folder),
+            others=self._others(base),
+            waiting=TOTAL + WAITING,
+            is_outside=base.kind.source == "kafka" and any(name == "break_source" for name, _ in acts),
+        )
+        return DamagedCopy(folder, acts, exception_for(damage))
+
+    def _others(self, base: Base) -> dict[str, tuple[bytes, ...]]:
+        """Valid files of state under the same names."""
+        alike = [
+            other.folder
+            for other in self.workshop.made
+            if other.kind.name in COMPANIONS
+            and (other.kind.shape, other.kind.provider) == (base.kind.shape, base.kind.provider)
+        ]
+        found: dict[str, tuple[bytes, ...]] = {}
+        for root in (*base.older, *alike):
+            for file in (root / "checkpoint" / "state").rglob("*"):
+                if file.is_file():
+                    name = str(file.relative_to(root))
+                    found[name] = (*found.get(name, ()), file.read_bytes())
+        return found
 
     def _rows(self, base: Base, variant: str) -> Rows:
         """What the sink of a variant has, undamaged."""
@@ -119,8 +160,9 @@ class Repairs:
 
     def _tried(self, rule: str, file: str, name: str) -> Record:
         workshop = self._run.workshop
-        folder, acts = self._run.damaged_copy(self._base, self._variant, self._act_seed)
-        before = self._run.before(self._base, folder, self._undamaged, acts)
+        damaged_copy = self._run.damaged_copy(self._base, self._variant, self._act_seed)
+        folder = damaged_copy.folder
+        before = self._run.before(self._base, damaged_copy, self._undamaged)
         copy = workshop.undamaged_copy(self._base, self._variant, folder)
         patient = Patient(kind=self._base.kind, variant=self._variant, folder=folder, copy=copy)
         done: list[str] = []
@@ -185,7 +227,7 @@ def _of_repair(report: Record, truth: Truth, *, says_repeats: bool) -> tuple[str
         return "wrong_repair", f"repaired, and still {safety}: {report['restart']['summary']}"
     if truth.went is Went.REPEATS and says_repeats:
         return "repaired", "as it was said, batches came again"
-    if truth.is_bad and truth.is_ahead_unseen:
+    if truth.is_bad and truth.is_excused:
         return "open", judgement.why
     if truth.is_bad:
         return "wrong_repair", f"{safety} after the repair, and it {truth.went}"

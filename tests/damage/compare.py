@@ -20,7 +20,7 @@ class Result(StrEnum):
     WRONG_DETAIL = "wrong_detail"
     """Another batch, or another error, than was named."""
     UNKNOWABLE = "unknowable"
-    """Called safe, and wrong by what only the sink knows, which nobody can ask."""
+    """Called safe, and wrong by damage that no file tells of, see `unknowable`."""
     UNDECIDED = "undecided"
     """The report leaves it to a person, or doesn't know."""
     NO_ANSWER = "no_answer"
@@ -59,8 +59,8 @@ class Truth:
     """Those of them that came with other rows."""
     sink_error: str = ""
     """Why the sink can't be read afterwards."""
-    is_ahead_unseen: bool = False
-    """Whether a sink that can't be asked has had batches that the checkpoint has no trace of."""
+    unknowable: str = ""
+    """Why nobody can know of the damage."""
     sees_batches: bool = False
     """Whether the sink knows batches by id."""
 
@@ -79,6 +79,11 @@ class Truth:
     def is_bad(self) -> bool:
         """Whether anything but the one batch in flight came otherwise than it should."""
         return self.went in (Went.FAILS, Went.LOSES, Went.REPEATS)
+
+    @property
+    def is_excused(self) -> bool:
+        """Whether nobody could know; what Spark itself notices can be known."""
+        return bool(self.unknowable) and self.went is not Went.FAILS
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +112,13 @@ def judged(report: dict[str, Any], truth: Truth) -> Judgement:
 
 def _of_safe(report: dict[str, Any], truth: Truth) -> Judgement:
     restart = report["restart"]
-    if truth.is_bad and truth.is_ahead_unseen:
-        return Judgement(Result.UNKNOWABLE, "a sink that only appends has had a batch that is planned anew")
+    came_again = truth.went is Went.RERUNS and restart["safety"] == "safe"
+    if truth.is_excused and (truth.is_bad or came_again):
+        return Judgement(Result.UNKNOWABLE, f"{truth.unknowable}, and it {truth.went}")
     if truth.is_bad:
         is_warned = report["verdict"] != "ok" and truth.went is not Went.FAILS
         return Judgement(Result.WARNED if is_warned else Result.WRONG_SAFE, f"{restart['safety']}, and it {truth.went}")
-    if truth.went is Went.RERUNS and restart["safety"] == "safe":
+    if came_again:
         return Judgement(Result.WRONG_SAFE, f"safe, and batches {truth.reran} came again")
     if truth.lost_before and report["verdict"] == "ok":
         return Judgement(Result.WRONG_DETAIL, "the sink lacks rows of committed batches, and nothing was told")

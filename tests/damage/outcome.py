@@ -16,6 +16,7 @@ class Before:
 
     rows: Rows
     lost: list[str]
+    unknowable: str = ""
 
     @classmethod
     def of(cls, workshop: Workshop, base: Base, folder: Path, *, undamaged: Rows, touches_sink: bool) -> "Before":
@@ -29,7 +30,6 @@ class Before:
 def started(workshop: Workshop, base: Base, folder: Path, before: Before, *, twice: bool) -> Truth:
     """Start, compare the sink; after a failure, or where it is asked for, start again."""
     kind, spark = base.kind, workshop.spark
-    planned_here = max(batches(folder / "checkpoint" / "offsets"), default=-1)
     first = _run(workshop, base, folder)
     ran, error, again = tuple(first["ran"]), first["error"], ""
     expected = base.expected[0]
@@ -57,8 +57,7 @@ def started(workshop: Workshop, base: Base, folder: Path, before: Before, *, twi
         else tuple(found.repeated(before.rows)),
         changed=found.changed(),
         sink_error="" if error else found.error,
-        # State that is ahead as well would tell.
-        is_ahead_unseen=not kind.is_stateful and max(before.rows.attempts, default=-1) > planned_here,
+        unknowable=before.unknowable,
         sees_batches=kind.shows_its_sink,
     )
 

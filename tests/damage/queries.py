@@ -55,6 +55,11 @@ class Kind:
         return self.shape not in STATELESS
 
     @property
+    def provider(self) -> str:
+        """The class that keeps its state."""
+        return self.confs.get(f"{STATE}providerClass", "")
+
+    @property
     def is_updating(self) -> bool:
         """Whether the newest row of each key is what counts in the sink."""
         return self.shape in UPDATING

@@ -12,7 +12,10 @@ LOST = Truth(ran=(6, 7), lost=('[10, "a"]',))
 REPEATED = Truth(ran=(6, 7), extra=('[10, "a"]',))
 CHANGED = Truth(ran=(5, 6), reran=(5,), changed=(5,))
 LOST_BEFORE = Truth(ran=(6, 7), lost_before=('[10, "a"]',))
-UNSEEN = Truth(ran=(5, 6), changed=(5,), is_ahead_unseen=True)
+TAKEN_BACK = "a batch taken back that only the sink has had"
+UNSEEN = Truth(ran=(5, 6), changed=(5,), unknowable=TAKEN_BACK)
+UNSEEN_RERUN = Truth(ran=(5, 6), reran=(5,), unknowable=TAKEN_BACK)
+UNSEEN_AND_FAILED = Truth(error="Incomplete log file offsets/5", unknowable=TAKEN_BACK)
 UNREADABLE = Truth(ran=(6, 7), sink_error="FileNotFoundException")
 
 
@@ -38,6 +41,8 @@ CRITICAL = {"rule": "sink-behind", "severity": "critical"}
         pytest.param(report("safe-if-idempotent", next_batch=5), RERAN, Result.AGREE, id="a batch again, as was said"),
         pytest.param(report("safe-if-idempotent"), CHANGED, Result.WRONG_SAFE, id="a batch again with other rows"),
         pytest.param(report("safe"), UNSEEN, Result.UNKNOWABLE, id="only the sink could have told"),
+        pytest.param(report("safe"), UNSEEN_RERUN, Result.UNKNOWABLE, id="nor that a batch came again"),
+        pytest.param(report("safe"), UNSEEN_AND_FAILED, Result.WRONG_SAFE, id="what Spark notices can be known"),
         pytest.param(report("safe"), LOST_BEFORE, Result.WRONG_DETAIL, id="rows that are gone and not told"),
         pytest.param(
             report("safe", verdict="critical", findings=[CRITICAL]), LOST_BEFORE, Result.AGREE, id="gone, and told"

@@ -1,0 +1,257 @@
+"""Damage of which no file tells: what nobody can know is counted apart, and is no error of the product.
+
+Each exception is a rule over what the acts did to the files, and never over how the start went. One file that no exception
+excuses is enough to make the case an ordinary one; so is a checksum that was left and doesn't fit.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from damage.checksums import checksum, side_file
+from damage.queries import STATE, Kind
+
+Files = dict[str, bytes]
+"""Contents by their path below the folder of a case; side files of Hadoop and others among them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """A copy before and after the acts."""
+
+    kind: Kind
+    before: Files
+    after: Files
+    others: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
+    """What a file under the same path has in older copies, and in the checkpoint of another query of the same shape."""
+    waiting: int = 0
+    """The end of each partition of a topic, or the newest version of a table."""
+    is_outside: bool = False
+    """Whether the acts changed what is in no file, such as a topic."""
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Files other than side files that are gone, new or changed."""
+        names = sorted(self.before.keys() | self.after.keys())
+        return tuple(name for name in names if not _is_side(name) and self.before.get(name) != self.after.get(name))
+
+    def fits_its_checksum(self, name: str) -> bool:
+        """Whether no checksum speaks against it: neither Hadoop's beside it nor that of Spark, which carries its full name."""
+        side = self.after.get(str(side_file(Path(name))))
+        return (side is None or side == checksum(self.after.get(name, b""))) and f"{name}.crc" not in self.after
+
+    def ids(self, files: Files, log: str) -> list[int]:
+        """Of the entries of a log."""
+        pattern = re.compile(rf"checkpoint/{log}/(\d+)(?:\.compact)?")
+        return sorted(int(found[1]) for name in files if (found := pattern.fullmatch(name)))
+
+
+def files_of(folder: Path) -> Files:
+    """All files of a folder; an input file is another one when its time has changed."""
+    found = {}
+    for file in folder.rglob("*"):
+        name = file.relative_to(folder)
+        if file.is_file() and name.parts[0] in ("checkpoint", "in", "in2", "out"):
+            time = f"|{file.stat().st_mtime_ns}".encode() if name.parts[0] in ("in", "in2") else b""
+            found[str(name)] = file.read_bytes() + time
+    return found
+
+
+def _is_side(name: str) -> bool:
+    last = name.rpartition("/")[2]
+    return last.startswith(".") and last.endswith(".crc")
+
+
+# --- the exceptions -----------------------------------------------------------------
+
+
+def is_another_valid_state_file(damage: Damage, name: str) -> bool:
+    """A delta, snapshot, changelog, zip or SST holds what another one of its kind holds: no version is in the bytes.
+
+    An SST must be as long as before, as the zip says its size. A changelog of unique ids names those before it.
+    """
+    suffix = Path(name).suffix
+    if not name.startswith("checkpoint/state/") or suffix not in STATE_SUFFIXES or name not in damage.after:
+        return False
+    if suffix == ".sst" and len(damage.after[name]) != len(damage.before.get(name, b"")):
+        return False
+    if suffix == ".changelog" and damage.kind.confs.get(f"{STATE}checkpointFormatVersion") == "2":
+        return False
+    parent = name.rpartition("/")[0]
+    siblings = [
+        content for other, content in damage.before.items() if Path(other).suffix == suffix and _in(parent, other)
+    ]
+    return damage.after[name] in (*siblings, *damage.others.get(name, ()))
+
+
+STATE_SUFFIXES = frozenset({".delta", ".snapshot", ".changelog", ".zip", ".sst"})
+
+
+def is_another_line_of_a_source_log(damage: Damage, name: str) -> bool:
+    """A line of a file that was read before the newest batch has another path or time, and is a line as before.
+
+    A time can be compared where the input folder is asked for, and so can a line that another entry repeats.
+    """
+    found = re.fullmatch(r"checkpoint/sources/\d+/(\d+)(?:\.compact)?", name)
+    old, new = _lines(damage.before.get(name)), _lines(damage.after.get(name))
+    if not found or len(old) != len(new) or old[:1] != new[:1]:
+        return False
+    newest = max(damage.ids(damage.before, "offsets"), default=-1)
+    folder = name.rpartition("/")[0]
+    elsewhere = {
+        line
+        for other, content in damage.before.items()
+        if other != name and _in(folder, other)
+        for line in _lines(content)
+    }
+    changed = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
+    return bool(changed) and all(_is_as_valid(damage, a, b, newest) and a not in elsewhere for a, b in changed)
+
+
+def _is_as_valid(damage: Damage, old: str, new: str, newest: int) -> bool:
+    was, now = _parsed(old), _parsed(new)
+    if not isinstance(was, dict) or not isinstance(now, dict) or was.keys() != now.keys() or "path" not in was:
+        return False
+    if was["batchId"] != now["batchId"] or was["batchId"] >= newest:
+        return False
+    if was["timestamp"] != now["timestamp"] and (len(damage.kind.inputs) == 1 or type(now["timestamp"]) is not int):
+        return False
+    return isinstance(now["path"], str) and bool(re.fullmatch(r"file:///[\w./-]+", now["path"], re.ASCII))
+
+
+def is_another_offset_in_range(damage: Damage, name: str) -> bool:
+    """Offsets of Kafka, or the version of a Delta table, that lie between those of the entry below and what comes next."""
+    found = re.fullmatch(r"checkpoint/offsets/(\d+)", name)
+    old, new = _lines(damage.before.get(name)), _lines(damage.after.get(name))
+    if not found or len(old) != len(new) or len(old) < 3 or old[:2] != new[:2]:
+        return False
+    neighbours = [_lines(damage.after.get(f"checkpoint/offsets/{int(found[1]) + step}")) for step in (-1, 1)]
+    if any(lines and len(lines) != len(new) for lines in neighbours) or not neighbours[0]:
+        return False
+    below, above = neighbours
+    return all(
+        _is_between(
+            damage, _parsed(new[at]), _parsed(below[at]), _parsed(above[at]) if above else None, _parsed(old[at])
+        )
+        for at in range(2, len(new))
+    )
+
+
+def _is_between(damage: Damage, value: Any, below: Any, above: Any, was: Any) -> bool:
+    if damage.kind.source not in ("kafka", "delta") or not all(_is_like(was, one) for one in (value, below)):
+        return False
+    if above is not None and not _is_like(was, above):
+        return False
+    if damage.kind.source == "delta":
+        rest = {**value, "reservoirVersion": was["reservoirVersion"]} == was
+        return rest and _in_order(below["reservoirVersion"], value["reservoirVersion"], damage.waiting, above, ())
+    return all(
+        _in_order(below[topic][one], end, damage.waiting, above, (topic, one))
+        for topic, ends in value.items()
+        for one, end in ends.items()
+    )
+
+
+def _is_like(was: Any, now: Any) -> bool:
+    """Whether the same keys hold values of the same kind."""
+    if isinstance(was, dict):
+        return isinstance(now, dict) and was.keys() == now.keys() and all(_is_like(was[key], now[key]) for key in was)
+    return type(was) is type(now)
+
+
+def _in_order(low: int, value: int, end: int, above: Any, keys: tuple[str, ...]) -> bool:
+    """Not below the entry below, and not above the one that follows, or the end of what can be read."""
+    if above is None:
+        return low <= value <= end
+    high = above[keys[0]][keys[1]] if keys else above["reservoirVersion"]
+    return low <= value <= int(high)
+
+
+def is_a_higher_watermark(damage: Damage, name: str) -> bool:
+    """The watermark that the newest commit hands on is higher: nothing came after it that could say otherwise."""
+    newest = max(damage.ids(damage.before, "commits"), default=-1)
+    old, new = _lines(damage.before.get(name)), _lines(damage.after.get(name))
+    if name != f"checkpoint/commits/{newest}" or f"checkpoint/offsets/{newest + 1}" in damage.after:
+        return False
+    if len(old) != len(new) or len(old) < 2 or old[:1] != new[:1]:
+        return False
+    was, now = _parsed(old[1]), _parsed(new[1])
+    if not isinstance(was, dict) or not isinstance(now, dict):
+        return False
+    mark = now.get("nextBatchWatermarkMs")
+    rest = {**now, "nextBatchWatermarkMs": was.get("nextBatchWatermarkMs")} == was
+    return rest and type(mark) is int and mark > was["nextBatchWatermarkMs"]
+
+
+def is_another_commit_of_the_source(damage: Damage, name: str) -> bool:
+    """A commit of the table that is read holds what another one holds: Delta writes no version into it."""
+    log = re.compile(r"in/_delta_log/(\d{20})\.json")
+    found = log.fullmatch(name)
+    if not found or not int(found[1]) or name not in damage.after:
+        return False
+    text = _without_time(damage.after[name])
+    return text in [_without_time(content) for other, content in damage.before.items() if log.fullmatch(other)][1:]
+
+
+def is_a_batch_taken_back(damage: Damage, name: str) -> bool:
+    """The newest entries are gone, as if they had never been planned: only the sink has had them, and it can't be asked.
+
+    A crash may leave the log of a file source one entry ahead; what is further ahead, a commit and state tell.
+    """
+    log = re.fullmatch(r"checkpoint/(offsets|commits|sources/\d+)/(\d+)(?:\.compact)?", name)
+    planned = max(damage.ids(damage.after, "offsets"), default=-1)
+    if not log or name in damage.after or int(log[2]) <= planned:
+        return False
+    if damage.kind.shows_its_sink or damage.kind.is_stateful or planned < 0:
+        return False
+    read = [entry for source in ("sources/0", "sources/1") for entry in damage.ids(damage.after, source)]
+    is_told = max(damage.ids(damage.after, "commits"), default=-1) > planned or max(read, default=-1) > planned + 1
+    return not is_told
+
+
+EXCEPTIONS: dict[str, Callable[[Damage, str], bool]] = {
+    "another valid file of state": is_another_valid_state_file,
+    "another valid line of a source log": is_another_line_of_a_source_log,
+    "another offset within its bounds": is_another_offset_in_range,
+    "a higher watermark of the newest commit": is_a_higher_watermark,
+    "another valid commit of the source table": is_another_commit_of_the_source,
+    "a batch taken back that only the sink has had": is_a_batch_taken_back,
+}
+
+
+def exception_for(damage: Damage) -> str:
+    """The names of the exceptions that excuse each changed file; empty where one file is not excused."""
+    names = []
+    if damage.is_outside or not damage.changed:
+        return ""
+    for file in damage.changed:
+        excuse = next((name for name, holds in EXCEPTIONS.items() if holds(damage, file)), "")
+        if not excuse or not damage.fits_its_checksum(file):
+            return ""
+        names.append(excuse)
+    return ", ".join(dict.fromkeys(names))
+
+
+def _in(folder: str, name: str) -> bool:
+    return name.rpartition("/")[0] == folder and not _is_side(name)
+
+
+def _lines(content: bytes | None) -> list[str]:
+    try:
+        return (content or b"").decode().split("\n") if content else []
+    except UnicodeDecodeError:
+        return []
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def _without_time(content: bytes) -> bytes:
+    return content.rpartition(b"|")[0]

@@ -1,0 +1,198 @@
+"""Of which damage nobody can know, and what speaks against it."""
+
+import json
+
+import pytest
+
+from damage.checksums import checksum
+from damage.queries import BY_NAME
+from damage.unknowable import EXCEPTIONS, Damage, exception_for
+
+STATE = "checkpoint/state/0/0"
+LOG = "checkpoint/sources/0"
+LINE = '{{"path":"file:///in/{}","timestamp":{},"batchId":{}}}'
+
+
+def text(*lines):
+    return "\n".join(("v1", *lines)).encode()
+
+
+def offsets(*values):
+    return text('{"batchWatermarkMs":0}', *(json.dumps(value) for value in values))
+
+
+def kafka(*ends):
+    return offsets({"t": {str(partition): end for partition, end in enumerate(ends)}})
+
+
+def delta(version):
+    return offsets({"reservoirId": "r", "reservoirVersion": version, "index": -1})
+
+
+def commit(mark):
+    return text(json.dumps({"nextBatchWatermarkMs": mark}))
+
+
+def excuse(kind, before, after, **facts):
+    """Of files that are written over the ones before; None takes one away."""
+    then = {name: content for name, content in {**before, **after}.items() if content is not None}
+    return exception_for(Damage(kind=BY_NAME[kind], before=before, after=then, waiting=8, **facts))
+
+
+DELTAS = {f"{STATE}/5.delta": b"five", f"{STATE}/6.delta": b"six!", f"{STATE}/4.snapshot": b"four"}
+SWAPPED = {f"{STATE}/5.delta": b"six!", f"{STATE}/6.delta": b"five"}
+READ = {
+    "checkpoint/offsets/1": offsets({"logOffset": 1}),
+    f"{LOG}/0": text(LINE.format("0", 10, 0)),
+    f"{LOG}/1": text(LINE.format("1", 11, 1)),
+}
+PLANNED = {"checkpoint/offsets/4": kafka(4, 4), "checkpoint/offsets/5": kafka(6, 6)}
+TABLE = {"checkpoint/offsets/4": delta(5), "checkpoint/offsets/5": delta(6)}
+COMMITTED = {"checkpoint/commits/5": commit(10), "checkpoint/offsets/5": offsets({})}
+COMMITS = {f"in/_delta_log/{number:020d}.json": f"{number}|{number}".encode() for number in range(4)}
+KILLED = {
+    **{f"checkpoint/offsets/{batch}": offsets({"logOffset": batch}) for batch in (4, 5)},
+    "checkpoint/commits/4": b"v1\n{}",
+    f"{LOG}/5": text(LINE.format("5", 15, 5)),
+}
+TAKEN_BACK = {"checkpoint/offsets/5": None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "expected"),
+    [
+        pytest.param("total-hdfs-ledger", DELTAS, SWAPPED, "another valid file of state", id="swapped"),
+        pytest.param(
+            "two-files-ledger",
+            READ,
+            {f"{LOG}/0": text(LINE.format("other", 99, 0))},
+            "another valid line of a source log",
+            id="path and time",
+        ),
+        pytest.param(
+            "files-ledger",
+            READ,
+            {f"{LOG}/0": text(LINE.format("other", 10, 0))},
+            "another valid line of a source log",
+            id="path alone",
+        ),
+        pytest.param(
+            "kafka-ledger",
+            PLANNED,
+            {"checkpoint/offsets/5": kafka(6, 7)},
+            "another offset within its bounds",
+            id="a later offset",
+        ),
+        pytest.param(
+            "delta-ledger",
+            TABLE,
+            {"checkpoint/offsets/5": delta(7)},
+            "another offset within its bounds",
+            id="a later version",
+        ),
+        pytest.param(
+            "windows-hdfs-delta",
+            COMMITTED,
+            {"checkpoint/commits/5": commit(99)},
+            "a higher watermark of the newest commit",
+            id="watermark",
+        ),
+        pytest.param(
+            "delta-ledger",
+            COMMITS,
+            {f"in/_delta_log/{3:020d}.json": b"2|9"},
+            "another valid commit of the source table",
+            id="commit",
+        ),
+        pytest.param(
+            "files-ledger", KILLED, TAKEN_BACK, "a batch taken back that only the sink has had", id="taken back"
+        ),
+    ],
+)
+def test_nobody_can_know_of_it(kind, before, after, expected):
+    assert expected in EXCEPTIONS
+    assert excuse(kind, before, after) == expected
+
+
+STALE = checksum(b"five")
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        pytest.param("total-hdfs-ledger", DELTAS, {}, id="nothing was changed"),
+        pytest.param(
+            "total-hdfs-ledger", {**DELTAS, f"{STATE}/.5.delta.crc": STALE}, SWAPPED, id="Hadoop's checksum was kept"
+        ),
+        pytest.param(
+            "total-hdfs-ledger", {**DELTAS, f"{STATE}/5.delta.crc": b"{}"}, SWAPPED, id="Spark's checksum was kept"
+        ),
+        pytest.param("total-hdfs-ledger", DELTAS, {f"{STATE}/5.delta": b"fiv_"}, id="bytes of no other file"),
+        pytest.param("total-hdfs-ledger", DELTAS, {f"{STATE}/5.delta": b"four"}, id="a file of another kind"),
+        pytest.param("total-hdfs-ledger", DELTAS, {f"{STATE}/6.delta": None}, id="a file that is gone"),
+        pytest.param("total-hdfs-ledger", {**DELTAS, "x": b"1"}, {**SWAPPED, "x": b"2"}, id="another file as well"),
+        pytest.param(
+            "counts-unique-ids-ledger",
+            {f"{STATE}/5_a.changelog": b"5", f"{STATE}/6_b.changelog": b"6"},
+            {f"{STATE}/6_b.changelog": b"5"},
+            id="a changelog that names those before it",
+        ),
+        pytest.param(
+            "counts-rocksdb-ledger",
+            {f"{STATE}/5.sst": b"55", f"{STATE}/6.sst": b"6"},
+            {f"{STATE}/6.sst": b"55"},
+            id="an SST whose size the zip tells",
+        ),
+        pytest.param(
+            "files-ledger", READ, {f"{LOG}/0": text(LINE.format("0", 99, 0))}, id="a time that the input contradicts"
+        ),
+        pytest.param("files-ledger", READ, {f"{LOG}/1": text(LINE.format("x", 11, 1))}, id="the newest batch"),
+        pytest.param("files-ledger", READ, {f"{LOG}/0": text(LINE.format("\x01", 10, 0))}, id="no valid path"),
+        pytest.param("files-ledger", READ, {f"{LOG}/0": text(LINE.format("0", 10, 7))}, id="another batch"),
+        pytest.param(
+            "files-ledger",
+            {**READ, f"{LOG}/2.compact": READ[f"{LOG}/0"]},
+            {f"{LOG}/0": text(LINE.format("x", 10, 0))},
+            id="a line that another entry repeats",
+        ),
+        pytest.param("kafka-ledger", PLANNED, {"checkpoint/offsets/5": kafka(6, 3)}, id="below the entry below"),
+        pytest.param("kafka-ledger", PLANNED, {"checkpoint/offsets/5": kafka(6, 9)}, id="beyond the topic"),
+        pytest.param("kafka-ledger", PLANNED, {"checkpoint/offsets/4": kafka(7, 4)}, id="above the entry above"),
+        pytest.param("kafka-ledger", PLANNED, {"checkpoint/offsets/5": kafka(6)}, id="a partition less"),
+        pytest.param("kafka-ledger", PLANNED, {"checkpoint/offsets/5": offsets(7)}, id="no offsets at all"),
+        pytest.param(
+            "kafka-ledger",
+            {**PLANNED, "checkpoint/offsets/4": offsets({})},
+            {"checkpoint/offsets/5": kafka(6, 7)},
+            id="an entry below that names no partition",
+        ),
+        pytest.param("delta-ledger", TABLE, {"checkpoint/offsets/5": delta(9)}, id="beyond the table"),
+        pytest.param(
+            "files-ledger", KILLED, {"checkpoint/offsets/5": offsets({"logOffset": 4})}, id="offsets of a source's log"
+        ),
+        pytest.param("windows-hdfs-delta", COMMITTED, {"checkpoint/commits/5": commit(9)}, id="a lower watermark"),
+        pytest.param(
+            "windows-hdfs-delta",
+            {**COMMITTED, "checkpoint/offsets/6": offsets({})},
+            {"checkpoint/commits/5": commit(99)},
+            id="a watermark that the entry above contradicts",
+        ),
+        pytest.param("delta-ledger", COMMITS, {f"in/_delta_log/{0:020d}.json": b"2|9"}, id="the first commit"),
+        pytest.param("files-delta", KILLED, TAKEN_BACK, id="a sink that can be asked"),
+        pytest.param("counts-hdfs-ledger", KILLED, TAKEN_BACK, id="state that is ahead"),
+        pytest.param("files-ledger", {**KILLED, f"{LOG}/6": b"v1"}, TAKEN_BACK, id="a source log that is two ahead"),
+        pytest.param("files-ledger", {**KILLED, "checkpoint/commits/5": b"v1"}, TAKEN_BACK, id="a commit that is left"),
+    ],
+)
+def test_something_speaks_against_it(kind, before, after):
+    assert excuse(kind, before, after) == ""
+
+
+def test_a_topic_that_was_changed_speaks_against_it():
+    assert excuse("kafka-ledger", PLANNED, {"checkpoint/offsets/5": kafka(6, 7)}, is_outside=True) == ""
+
+
+def test_a_file_of_state_of_an_older_copy_is_valid():
+    older = {f"{STATE}/6.delta": (b"as it was",)}
+
+    assert excuse("total-hdfs-ledger", DELTAS, {f"{STATE}/6.delta": b"as it was"}, others=older)
