@@ -8,7 +8,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pyspark
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -37,12 +36,13 @@ def main(argv: list[str] | None = None) -> int:
     asked.folder.mkdir(parents=True, exist_ok=True)
     root = Path(tempfile.mkdtemp(prefix="run-", dir=asked.folder)).resolve()
     broker, spark = Broker(root / "broker"), Spark(root / "spark")
+    workshop = Workshop(root, (asked.bases or asked.folder / "bases").resolve(), spark)
     records: list[Record] = []
     # Whoever ends this run wants its processes to end, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     console = Console(width=170)
     try:
-        run = Run(Workshop(root, spark))
+        run = Run(workshop)
         with _bar(console) as bar:
             task = bar.add_task(f"seed {seed}", total=len(cases))
             for index, kind in cases:
@@ -53,12 +53,12 @@ def main(argv: list[str] | None = None) -> int:
                     print(in_a_line(records[-1]), file=sys.stderr, flush=True)
                 bar.advance(task)
                 if len(records) % KEPT_EACH == 0:
-                    keep(figures(records, pyspark.__version__), asked.target)
+                    keep(figures(records, spark.version, workshop.seconds), asked.target)
     finally:
         spark.stop()
         broker.stop()
         shutil.rmtree(root, ignore_errors=True)
-        found = figures(records, pyspark.__version__)
+        found = figures(records, spark.version, workshop.seconds)
         keep({"seed": seed, **found}, asked.target)
         show(found, console)
     if asked.replay:
@@ -74,6 +74,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--replay", default="", metavar="SEED:INDEX:KIND", help="one case alone, told in full")
     parser.add_argument("--target", type=Path, default=Path(".sandbox/damage.json"))
     parser.add_argument("--folder", type=Path, default=Path(".sandbox/damage"), help="where checkpoints are made")
+    parser.add_argument("--bases", type=Path, help="where whole checkpoints are kept; by default below --folder")
     return parser.parse_args(argv)
 
 

@@ -16,19 +16,21 @@ COLUMNS = (*(str(result) for result in Result), "harness")
 QUIET = frozenset({str(Result.AGREE), str(Result.UNDECIDED), str(Result.UNKNOWABLE)})
 
 
-def figures(records: list[Record], version: str) -> dict[str, Any]:
+def figures(records: list[Record], version: str, bases: dict[str, float]) -> dict[str, Any]:
     """All that `.sandbox/damage.json` holds."""
     totals = Counter(record["result"] for record in records)
     repairs = [repair for record in records for repair in record.get("repairs", ())]
     outcomes = Counter(repair["result"] for repair in repairs)
-    cases = len(records)
+    cases, seconds = len(records), sum(record["seconds"] for record in records)
     return {
         "cases": cases,
         **{name: totals[name] for name in COLUMNS},
         "wrong_repair": outcomes["wrong_repair"],
         "repairs": dict(outcomes),
         "wrong_alarm_share": round(totals["wrong_alarm"] / cases, 4) if cases else 0,
-        "seconds": round(sum(record["seconds"] for record in records), 1),
+        "seconds": round(seconds, 1),
+        "seconds_of_bases": bases,
+        "seconds_a_case": round((seconds - sum(bases.values())) / cases, 2) if cases else 0,
         "by_kind": _table(records, lambda record: [record["kind"]]),
         "by_act": _table(records, lambda record: record.get("act_kinds") or ["none"]),
         "by_variant": _table(records, lambda record: [record.get("variant", "")]),
@@ -66,7 +68,9 @@ def show(found: dict[str, Any], console: Console) -> None:
     table.add_row("all", *(str(found[name]) for name in COLUMNS))
     console.print(table)
     console.print(
-        f"repairs: {found['repairs'] or 'none'}; {found['cases']} cases in {found['seconds']} s", highlight=False
+        f"repairs: {found['repairs'] or 'none'}; {found['cases']} cases in {found['seconds']} s, {found['seconds_a_case']} s each"
+        f" and {sum(found['seconds_of_bases'].values()):.0f} s for {len(found['seconds_of_bases'])} new bases",
+        highlight=False,
     )
     for miss in found["misses"]:
         line = (

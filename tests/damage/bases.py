@@ -1,24 +1,28 @@
-"""Checkpoints that real Spark wrote, whole: made once for each kind of query, and copied for each case.
+"""Checkpoints that real Spark wrote, whole: made once for each kind of query, kept between runs, and copied for each case.
 
-Everything of a query lies in one folder whose name is unlike any other text; a copy has another name of the same length, and
-the texts in which Spark wrote the path (or the topic, which is called so, too) are adapted, with their checksums.
+Everything of a query lies in one folder whose name is unlike any other text; in a copy the texts in which Spark wrote the path
+(or the topic, which is called as the folder is) are adapted, with their checksums. Copies of all runs have paths of the same
+length, so that a case that cuts a file at random cuts it at the same byte again.
 """
 
+import hashlib
 import json
 import os
 import shutil
+import time
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from damage.checksums import rewrite, side_file
-from damage.queries import FIRST_MOMENT, Kind, portion
+from damage.queries import FIRST_MOMENT, KINDS, Kind, portion
 from damage.sinks import Rows, without_batch
 from damage.spark import HarnessError, Spark
 from support.cluster import Cluster
 
 ROUNDS = (3, 2, 1)
-"""Portions before each of the first starts; the folder as it was after each is kept as an older copy."""
+"""Portions before each of the first starts; the folder as it was after each but the last is kept as an older copy."""
 WAITING = 2
 """Portions that lie there unread when the verdict is asked for."""
 LATER = 1
@@ -27,6 +31,10 @@ TOTAL = sum(ROUNDS)
 VARIANTS = ("stopped", "killed", "killed-before-sink", "killed-before-state")
 """Stopped between two batches; killed with all but the commit done; before the sink had the batch; and before its state was
 written."""
+MADE_BY = ("bases", "checksums", "driver", "queries", "sinks", "spark")
+"""Modules that decide what is in a base: where one of them changes, all bases are made anew."""
+LONGEST_KEPT = timedelta(days=7)
+"""Delta removes commits by their age."""
 ADAPTED = ("checkpoint/offsets", "checkpoint/commits", "checkpoint/sources", "out/_spark_metadata")
 
 
@@ -40,6 +48,8 @@ class Base:
     """Copies of the folder after earlier rounds, oldest first."""
     expected: list[Rows] = field(default_factory=list)
     """What the sink has after the first start of a copy, and after the second."""
+    undamaged: dict[str, Rows] = field(default_factory=dict)
+    """What the sink of each variant has before any start."""
 
     @property
     def newest(self) -> int:
@@ -53,13 +63,16 @@ def batches(log: Path) -> list[int]:
 
 
 class Workshop:
-    """Makes bases on demand and copies of them."""
+    """Makes bases on demand, keeps them, and copies them."""
 
-    def __init__(self, root: Path, spark: Spark) -> None:
+    def __init__(self, root: Path, kept: Path, spark: Spark) -> None:
         self.root = root
         self.spark = spark
+        self._kept = kept / made_by(spark.version)
         self._bases: dict[str, Base] = {}
         self._serial = 0
+        self.seconds: dict[str, float] = {}
+        """What it took to make the bases of this run that were not there yet."""
 
     @property
     def made(self) -> tuple[Base, ...]:
@@ -67,31 +80,70 @@ class Workshop:
         return tuple(self._bases.values())
 
     def base(self, kind: Kind) -> Base:
-        """The base of a kind; the first time it is made, with Spark."""
+        """The base of a kind; the first time of all it is made, with Spark."""
         if kind.name not in self._bases:
-            self._bases[kind.name] = self._make(kind)
+            base = self._found(kind)
+            if base is None:
+                begun = time.monotonic()
+                base = self._make(kind)
+                self.seconds[kind.name] = round(time.monotonic() - begun, 1)
+            self._bases[kind.name] = base
         return self._bases[kind.name]
 
+    def _folder_of(self, kind: Kind) -> Path:
+        """Its name is as long as that of a copy."""
+        return self._kept / f"base-{KINDS.index(kind):05d}"
+
+    def _found(self, kind: Kind) -> Base | None:
+        """A base that an earlier run made here; its note is written last, and names its folder, as Spark's texts do."""
+        folder = self._folder_of(kind)
+        note = folder.with_suffix(".json")
+        if not note.exists() or time.time() - note.stat().st_mtime > LONGEST_KEPT.total_seconds():
+            return None
+        kept = json.loads(note.read_text())
+        if kept["folder"] != str(folder):
+            return None
+        return Base(
+            kind=kind,
+            folder=folder,
+            older=_older(folder),
+            expected=[Rows.from_json(rows) for rows in kept["expected"]],
+            undamaged={variant: Rows.from_json(rows) for variant, rows in kept["undamaged"].items()},
+        )
+
     def _make(self, kind: Kind) -> Base:
-        folder = self._new_folder("base")
+        folder = self._folder_of(kind)
+        note = folder.with_suffix(".json")
+        note.unlink(missing_ok=True)
+        for rest in (folder, _archive(folder)):
+            shutil.rmtree(rest, ignore_errors=True)
+        folder.mkdir(parents=True)
         base = Base(kind=kind, folder=folder)
         if kind.source == "kafka":
             Cluster.at(self.spark.bootstrap).create(folder.name, partitions=2)
-        fed, older = 0, []
-        for count in ROUNDS:
-            for number in range(fed, fed + count):
-                self.feed(kind, folder, number)
+        fed = 0
+        for number, count in enumerate(ROUNDS):
+            for portion_number in range(fed, fed + count):
+                self.feed(kind, folder, portion_number)
             fed += count
             self._must_run(kind, folder, times=count if kind.feeds_itself else 1)
-            older.append(_archived(folder, len(older)))
-        base.older = tuple(older[:-1])
+            if number < len(ROUNDS) - 1:
+                shutil.copytree(folder, _archive(folder) / str(number))
+        base.older = _older(folder)
         control = self.copy(base, "stopped")
-        base.expected = []
         for count in (WAITING, LATER):
             if count is LATER:
                 self.feed_later(kind, control)
             self._must_run(kind, control)
             base.expected.append(Rows.of(kind, control, self.spark))
+        shutil.rmtree(control)
+        for variant in VARIANTS:
+            copy = self.copy(base, variant)
+            base.undamaged[variant] = Rows.of(kind, copy, self.spark)
+            shutil.rmtree(copy)
+        undamaged = {variant: rows.to_json() for variant, rows in base.undamaged.items()}
+        expected = [rows.to_json() for rows in base.expected]
+        note.write_text(json.dumps({"kind": kind.name, "folder": str(folder), "expected": expected, "undamaged": undamaged}))
         return base
 
     def _must_run(self, kind: Kind, folder: Path, *, times: int = 1) -> None:
@@ -104,7 +156,7 @@ class Workshop:
         """What somebody has put aside of a case's folder before its damage; below it, to be deleted with it."""
         target = folder / "copy"
         shutil.copytree(base.folder, target)
-        adapt(target, base.folder.name, folder.name)
+        adapt(target, base.folder, folder)
         if base.kind.source != "kafka":
             for number in range(TOTAL, TOTAL + WAITING):
                 self.feed(base.kind, target, number)
@@ -114,9 +166,10 @@ class Workshop:
 
     def copy(self, base: Base, variant: str) -> Path:
         """A new folder like the base's, with portions that wait to be read."""
-        folder = self._new_folder("case")
+        self._serial += 1
+        folder = self.root / f"case-{self._serial:05d}"
         shutil.copytree(base.folder, folder)
-        adapt(folder, base.folder.name, folder.name)
+        adapt(folder, base.folder, folder)
         if base.kind.source == "kafka":
             Cluster.at(self.spark.bootstrap).create(folder.name, partitions=2)
             for number in range(TOTAL):
@@ -132,7 +185,7 @@ class Workshop:
         target = folder / "older" / str(number)
         if not target.exists():
             shutil.copytree(base.older[number], target)
-            adapt(target, base.folder.name, folder.name)
+            adapt(target, base.folder, folder)
         return target
 
     def feed_later(self, kind: Kind, folder: Path) -> None:
@@ -161,22 +214,26 @@ class Workshop:
         if producer.flush(30):
             raise HarnessError("the broker takes no records")
 
-    def _new_folder(self, word: str) -> Path:
-        self._serial += 1
-        return self.root / f"{word}-{self._serial:05d}"
+
+def made_by(version: str) -> str:
+    """A name for all that decides what is in a base."""
+    texts = [Path(__file__).with_name(f"{module}.py").read_bytes() for module in MADE_BY]
+    return f"{version}-{hashlib.sha256(b''.join(texts)).hexdigest()[:12]}"
 
 
-def adapt(folder: Path, old: str, new: str) -> None:
-    """Names in the texts that Spark wrote; files keep their times."""
+def adapt(folder: Path, old: Path, new: Path) -> None:
+    """Paths and names in the texts that Spark wrote; files keep their times."""
     for place in ADAPTED:
         for file in sorted((folder / place).rglob("*")) if (folder / place).is_dir() else ():
             if not file.is_file() or file.name.endswith(".crc"):
                 continue
             content = file.read_bytes()
-            if old.encode() not in content:
+            if old.name.encode() not in content:
                 continue
             kept = file.stat()
-            file.write_bytes(content.replace(old.encode(), new.encode()))
+            for before, after in ((str(old), str(new)), (old.name, new.name)):
+                content = content.replace(before.encode(), after.encode())
+            file.write_bytes(content)
             os.utime(file, ns=(kept.st_atime_ns, kept.st_mtime_ns))
             if side_file(file).exists():
                 rewrite(file)
@@ -203,10 +260,12 @@ def _remove(file: Path) -> None:
     side_file(file).unlink(missing_ok=True)
 
 
-def _archived(folder: Path, number: int) -> Path:
-    target = folder.with_name(f"{folder.name}.older") / str(number)
-    shutil.copytree(folder, target)
-    return target
+def _archive(folder: Path) -> Path:
+    return folder.with_suffix(".older")
+
+
+def _older(folder: Path) -> tuple[Path, ...]:
+    return tuple(_archive(folder) / str(number) for number in range(len(ROUNDS) - 1))
 
 
 def _write_file(folder: Path, number: int, rows: list[dict[str, Any]]) -> None:

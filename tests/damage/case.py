@@ -56,7 +56,6 @@ class Run:
 
     def __init__(self, workshop: Workshop) -> None:
         self.workshop = workshop
-        self._undamaged: dict[tuple[str, str], Rows] = {}
 
     def case(self, seed: int, index: int, kind: Kind) -> Record:
         """The record of one case; a run that goes wrong is a record, too."""
@@ -74,7 +73,7 @@ class Run:
         twice = draw.random() < SECOND_STARTS
         act_seed = draw.random()
         record |= {"variant": variant}
-        undamaged = self._rows(base, variant)
+        undamaged = base.undamaged[variant]
         copy = self.damaged_copy(base, variant, act_seed)
         folder, acts = copy.folder, copy.acts
         record |= {"acts": [account for _, account in acts], "act_kinds": [kind for kind, _ in acts]}
@@ -123,15 +122,6 @@ class Run:
                     name = str(file.relative_to(root))
                     found[name] = (*found.get(name, ()), file.read_bytes())
         return found
-
-    def _rows(self, base: Base, variant: str) -> Rows:
-        """What the sink of a variant has, undamaged."""
-        key = (base.kind.name, variant)
-        if key not in self._undamaged:
-            folder = self.workshop.copy(base, variant)
-            self._undamaged[key] = Rows.of(base.kind, folder, self.workshop.spark)
-            shutil.rmtree(folder)
-        return self._undamaged[key]
 
 
 class Repairs:

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from damage.checksums import side_file
 from damage.queries import Kind
@@ -41,6 +42,16 @@ class Rows:
             return cls(found=Counter(json.dumps(row) for row in newest.values()), attempts=attempts)
         found = Counter(json.dumps(row) for rows in last.values() for row in rows)
         return cls(found=found, attempts=attempts)
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Any]) -> "Rows":
+        """As they were written down."""
+        attempts = {int(batch): came for batch, came in kept["attempts"].items()}
+        return cls(found=Counter(kept["found"]), attempts=attempts, error=kept["error"])
+
+    def to_json(self) -> dict[str, Any]:
+        """To be written down."""
+        return {"found": dict(self.found), "attempts": self.attempts, "error": self.error}
 
     def lacks(self, expected: "Rows") -> list[str]:
         """Rows that should be there."""

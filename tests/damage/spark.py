@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pyspark
+
 from damage.queries import Kind
 from support.provoke.sanitise import PROJECT
 
@@ -23,6 +25,8 @@ RUN_LIMIT = 60.0
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.memory": "900m",
+    # Short queries end before the second compiler has paid off, and it takes one of the cores.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
@@ -48,6 +52,7 @@ class Spark:
 
     def __init__(self, folder: Path, bootstrap: str = "") -> None:
         self._folder = folder
+        self.version = pyspark.__version__
         self._process: subprocess.Popen[str] | None = None
         self._jvm = 0
         self.bootstrap = bootstrap
