@@ -27,8 +27,9 @@ conformance: setup ## foretell starts on damaged checkpoints, start the pinned S
 		tests/spark/test_sinks_against_spark.py
 
 damage: CASES ?= 500
-damage: setup ## damage checkpoints at random in CASES (default 500) cases, foretell, start Spark, repair, compare (.sandbox/damage.json, SEED=… DAMAGE_ARGS="--only kafka")
-	PYTHONPATH=plugins:tests $(PYTHON) -m damage --cases $(CASES) $(if $(SEED),--seed $(SEED)) $(DAMAGE_ARGS)
+damage: setup ## damage checkpoints at random in CASES (default 500) cases, foretell, start Spark, repair, compare (.sandbox/damage.json, SEED=… SPARK="4.1.4 4.0.5" DAMAGE_ARGS="--only kafka")
+	PYTHONPATH=plugins:tests $(PYTHON) -m damage --cases $(CASES) $(if $(SEED),--seed $(SEED)) $(if $(SPARK),--spark $(SPARK)) \
+		$(DAMAGE_ARGS)
 
 quiet-check: CHECKS ?= 1000
 quiet-check: setup ## check running queries of all kinds CHECKS (default 1000) times at random instants (.sandbox/quiet.json, SEED=…)

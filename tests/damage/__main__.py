@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -14,8 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from damage.account import figures, in_a_line, keep, passes, show
 from damage.bases import Workshop
 from damage.case import Record, Run, chosen, kind_of
-from damage.queries import BY_NAME
-from damage.spark import Spark
+from damage.queries import BY_NAME, Kind
+from damage.spark import PINNED, Spark
 from support.provoke.broker import Broker
 
 KEPT_EACH = 20
@@ -25,45 +26,58 @@ KEPT_EACH = 20
 def main(argv: list[str] | None = None) -> int:
     """1 where a start or a repair was promised wrongly."""
     asked = _arguments(argv)
-    kinds = chosen(asked.only)
-    if not kinds:
-        print(f"no kind of query matches {asked.only!r}", file=sys.stderr)
-        return 2
-    seed, cases = asked.seed, [(index, kind_of(asked.seed, index, kinds)) for index in range(asked.cases)]
-    if asked.replay:
-        first, second, name = asked.replay.split(":")
-        seed, cases = int(first), [(int(second), BY_NAME[name])]
     asked.folder.mkdir(parents=True, exist_ok=True)
     root = Path(tempfile.mkdtemp(prefix="run-", dir=asked.folder)).resolve()
-    broker, spark = Broker(root / "broker"), Spark(root / "spark")
-    workshop = Workshop(root, (asked.bases or asked.folder / "bases").resolve(), spark)
+    sparks = [Spark(root / f"spark-{version}", version) for version in asked.spark]
+    plans = [_cases(asked, spark) for spark in sparks]
+    if not all(plans):
+        print(f"no kind of query matches {asked.only!r}", file=sys.stderr)
+        return 2
+    workshops = [Workshop(root, (asked.bases or asked.folder / "bases").resolve(), spark) for spark in sparks]
+    broker = Broker(root / "broker")
     records: list[Record] = []
+
+    def account() -> dict[str, Any]:
+        made = {f"{shop.spark.version} {name}": took for shop in workshops for name, took in shop.seconds.items()}
+        return {"seed": asked.seed, **figures(records, made)}
+
     # Whoever ends this run wants its processes to end, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     console = Console(width=170)
     try:
-        run = Run(workshop)
         with _bar(console) as bar:
-            task = bar.add_task(f"seed {seed}", total=len(cases))
-            for index, kind in cases:
-                if kind.source == "kafka" and not spark.bootstrap:
-                    spark.bootstrap = broker.bootstrap()
-                records.append(run.case(seed, index, kind))
-                if not console.is_terminal:
-                    print(in_a_line(records[-1]), file=sys.stderr, flush=True)
-                bar.advance(task)
-                if len(records) % KEPT_EACH == 0:
-                    keep(figures(records, spark.version, workshop.seconds), asked.target)
+            task = bar.add_task(f"seed {asked.seed}", total=sum(len(cases) for cases in plans))
+            for workshop, cases in zip(workshops, plans, strict=True):
+                for seed, index, kind in cases:
+                    if kind.source == "kafka" and not workshop.spark.bootstrap:
+                        workshop.spark.bootstrap = broker.bootstrap()
+                    records.append(Run(workshop).case(seed, index, kind))
+                    if not console.is_terminal:
+                        print(in_a_line(records[-1]), file=sys.stderr, flush=True)
+                    bar.advance(task)
+                    if len(records) % KEPT_EACH == 0:
+                        keep(account(), asked.target)
+                workshop.spark.stop()
     finally:
-        spark.stop()
+        for spark in sparks:
+            spark.stop()
         broker.stop()
         shutil.rmtree(root, ignore_errors=True)
-        found = figures(records, spark.version, workshop.seconds)
-        keep({"seed": seed, **found}, asked.target)
+        found = account()
+        keep(found, asked.target)
         show(found, console)
     if asked.replay:
         console.print_json(data=records, default=str)
     return 0 if passes(found) else 1
+
+
+def _cases(asked: argparse.Namespace, spark: Spark) -> list[tuple[int, int, Kind]]:
+    """Seed, number and kind of each."""
+    if asked.replay:
+        seed, index, name = asked.replay.split(":")
+        return [(int(seed), int(index), BY_NAME[name])]
+    kinds = chosen(asked.only, spark)
+    return [(asked.seed, index, kind_of(asked.seed, index, kinds)) for index in range(asked.cases if kinds else 0)]
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -72,6 +86,13 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
     parser.add_argument("--only", default="", metavar="REGEX", help="kinds of queries whose names match")
     parser.add_argument("--replay", default="", metavar="SEED:INDEX:KIND", help="one case alone, told in full")
+    parser.add_argument(
+        "--spark",
+        nargs="+",
+        default=[PINNED],
+        metavar="VERSION",
+        help="versions of Spark, each with all cases; what needs jars runs with the pinned one only",
+    )
     parser.add_argument("--target", type=Path, default=Path(".sandbox/damage.json"))
     parser.add_argument("--folder", type=Path, default=Path(".sandbox/damage"), help="where checkpoints are made")
     parser.add_argument("--bases", type=Path, help="where whole checkpoints are kept; by default below --folder")

@@ -16,7 +16,7 @@ COLUMNS = (*(str(result) for result in Result), "harness")
 QUIET = frozenset({str(Result.AGREE), str(Result.UNDECIDED), str(Result.UNKNOWABLE)})
 
 
-def figures(records: list[Record], version: str, bases: dict[str, float]) -> dict[str, Any]:
+def figures(records: list[Record], bases: dict[str, float]) -> dict[str, Any]:
     """All that `.sandbox/damage.json` holds."""
     totals = Counter(record["result"] for record in records)
     repairs = [repair for record in records for repair in record.get("repairs", ())]
@@ -34,11 +34,11 @@ def figures(records: list[Record], version: str, bases: dict[str, float]) -> dic
         "by_kind": _table(records, lambda record: [record["kind"]]),
         "by_act": _table(records, lambda record: record.get("act_kinds") or ["none"]),
         "by_variant": _table(records, lambda record: [record.get("variant", "")]),
-        "by_version": {version: dict(totals)},
+        "by_version": _table(records, lambda record: [record["spark"]]),
         "by_rule_repaired": _repairs_by_rule(repairs),
         "misses": [record for record in records if record["result"] not in QUIET or _has_bad_repair(record)],
         "undecided_cases": [
-            {key: record[key] for key in ("case", "kind", "acts", "why")}
+            {key: record[key] for key in ("case", "kind", "spark", "acts", "why")}
             for record in records
             if record["result"] == Result.UNDECIDED
         ],
@@ -65,6 +65,8 @@ def show(found: dict[str, Any], console: Console) -> None:
     for kind, counts in found["by_kind"].items():
         table.add_row(kind, *(str(counts.get(name, 0) or "·") for name in COLUMNS))
     table.add_section()
+    for version, counts in found["by_version"].items():
+        table.add_row(f"Spark {version}", *(str(counts.get(name, 0) or "·") for name in COLUMNS))
     table.add_row("all", *(str(found[name]) for name in COLUMNS))
     console.print(table)
     console.print(
@@ -73,9 +75,8 @@ def show(found: dict[str, Any], console: Console) -> None:
         highlight=False,
     )
     for miss in found["misses"]:
-        line = (
-            f"{miss['case']} {miss['kind']} {miss['result']}: {miss.get('why', '')} — {'; '.join(miss.get('acts', ()))}"
-        )
+        told = f"{miss['result']}: {miss.get('why', '')} — {'; '.join(miss.get('acts', ()))}"
+        line = f"--spark {miss['spark']} --replay {miss['case']} {told}"
         console.print(line[:400], highlight=False, markup=False, soft_wrap=True)
         for repair in miss.get("repairs", ()):
             if repair["result"] in BAD_REPAIRS:

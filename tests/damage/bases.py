@@ -143,7 +143,9 @@ class Workshop:
             shutil.rmtree(copy)
         undamaged = {variant: rows.to_json() for variant, rows in base.undamaged.items()}
         expected = [rows.to_json() for rows in base.expected]
-        note.write_text(json.dumps({"kind": kind.name, "folder": str(folder), "expected": expected, "undamaged": undamaged}))
+        note.write_text(
+            json.dumps({"kind": kind.name, "folder": str(folder), "expected": expected, "undamaged": undamaged})
+        )
         return base
 
     def _must_run(self, kind: Kind, folder: Path, *, times: int = 1) -> None:

@@ -17,7 +17,7 @@ from damage.outcome import Before, started
 from damage.queries import KINDS, Kind
 from damage.repairs import CannotBeDoneError, Patient, Way, ways_of
 from damage.sinks import Rows
-from damage.spark import HarnessError
+from damage.spark import HarnessError, Spark
 from damage.unknowable import Damage, exception_for, files_of
 
 Record = dict[str, Any]
@@ -60,7 +60,11 @@ class Run:
     def case(self, seed: int, index: int, kind: Kind) -> Record:
         """The record of one case; a run that goes wrong is a record, too."""
         begun = time.monotonic()
-        record: Record = {"case": name_of(seed, index, kind), "kind": kind.name}
+        record: Record = {
+            "case": name_of(seed, index, kind),
+            "kind": kind.name,
+            "spark": self.workshop.spark.version,
+        }
         try:
             self._play(record, Random(record["case"]), self.workshop.base(kind))
         except HarnessError as error:
@@ -77,7 +81,7 @@ class Run:
         copy = self.damaged_copy(base, variant, act_seed)
         folder, acts = copy.folder, copy.acts
         record |= {"acts": [account for _, account in acts], "act_kinds": [kind for kind, _ in acts]}
-        report = foretold(base.kind, folder, self.workshop.spark.bootstrap)
+        report = foretold(base.kind, folder, self.workshop.spark)
         before = self.before(base, copy, undamaged)
         truth = started(self.workshop, base, folder, before, twice=twice)
         judgement = judged(report, truth)
@@ -166,8 +170,8 @@ class Repairs:
 
     def _repaired(self, patient: Patient, first: tuple[str, str, str], done: list[str], before: Before) -> Record:
         """The way that is tried, then the first way of each finding that is still there, as a person would go on."""
-        bootstrap = self._run.workshop.spark.bootstrap
-        report = foretold(patient.kind, patient.folder, bootstrap)
+        spark = self._run.workshop.spark
+        report = foretold(patient.kind, patient.folder, spark)
         says_repeats, seen = False, set()
         for step in range(MOST_STEPS):
             found = [one for one in _to_repair(report) if one["severity"] == "critical" or step == 0]
@@ -191,7 +195,7 @@ class Repairs:
             seen.add(key)
             done.append(_named(finding, way))
             says_repeats |= way.repeats
-            report = foretold(patient.kind, patient.folder, bootstrap)
+            report = foretold(patient.kind, patient.folder, spark)
         truth = started(self._run.workshop, self._base, patient.folder, before, twice=False)
         result, why = _of_repair(report, truth, says_repeats=says_repeats)
         kept = {} if result in ("repaired", "open") else {"foretold": report, "truth": _short(asdict(truth))}
@@ -224,9 +228,10 @@ def _of_repair(report: Record, truth: Truth, *, says_repeats: bool) -> tuple[str
     return "repaired", judgement.why
 
 
-def chosen(only: str) -> tuple[Kind, ...]:
-    """Kinds whose names match."""
-    return tuple(kind for kind in KINDS if re.search(only, kind.name))
+def chosen(only: str, spark: Spark) -> tuple[Kind, ...]:
+    """Kinds whose names match, of those that this Spark can run."""
+    able = [kind for kind in KINDS if kind.is_for(spark.version, has_jars=spark.has_jars)]
+    return tuple(kind for kind in able if re.search(only, kind.name))
 
 
 def _short(truth: dict[str, Any]) -> dict[str, Any]:

@@ -77,8 +77,9 @@ def read(spark: SparkSession, task: Task) -> dict[str, Any]:
 
 
 def _session(spark: SparkSession, task: Task) -> SparkSession:
-    # Delta remembers the tables that it has seen by their path.
-    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    if spark.conf.get("spark.jars", ""):
+        # Delta remembers the tables that it has seen by their path.
+        spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
     session = spark.newSession()
     for name, value in task["confs"].items():
         session.conf.set(name, value)

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from damage.queries import Kind
+from damage.spark import Spark
 from streamops.cli.main import main
 
 
-def foretold(kind: Kind, folder: Path, bootstrap: str) -> dict[str, Any]:
-    """The report of `streamops check`, with the exit code under `exit`."""
+def foretold(kind: Kind, folder: Path, spark: Spark) -> dict[str, Any]:
+    """The report of `streamops check` for a start of this Spark, with the exit code under `exit`."""
     asked = ["check", str(folder / "checkpoint"), "--json", "--async-progress=no", "--available-now=yes"]
+    asked += ["--spark-version", spark.version]
     for key, value in kind.confs.items():
         asked += ["--conf", f"{key}={value}"]
     if kind.shows_its_sink:
@@ -20,7 +22,7 @@ def foretold(kind: Kind, folder: Path, bootstrap: str) -> dict[str, Any]:
     if kind.source == "delta":
         asked += ["--delta", str(folder / "in")]
     if kind.source == "kafka":
-        asked += ["--kafka", bootstrap]
+        asked += ["--kafka", spark.bootstrap]
     if kind.source == "files" and len(kind.inputs) == 1:
         asked += ["--input", str(folder / "in")]
     out, err = io.StringIO(), io.StringIO()

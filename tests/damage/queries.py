@@ -43,6 +43,18 @@ class Kind:
     shape: str = "plain"
     sink: str = "ledger"
     confs: dict[str, str] = field(default_factory=dict)
+    since: tuple[int, int] = (3, 5)
+    """The first Spark that knows these settings."""
+
+    @property
+    def needs_jars(self) -> bool:
+        """Whether Spark needs more than its package: those jars are here for the pinned version only."""
+        return self.source in ("kafka", "delta") or self.sink == "delta"
+
+    def is_for(self, version: str, *, has_jars: bool) -> bool:
+        """Whether this Spark can run it."""
+        major, minor = version.split(".")[:2]
+        return (has_jars or not self.needs_jars) and (int(major), int(minor)) >= self.since
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -80,7 +92,7 @@ KINDS = (
     Kind(name="files-delta", sink="delta"),
     Kind(name="files-parquet", sink="parquet", confs=COMPACTING),
     Kind(name="files-compacted-ledger", confs=COMPACTING),
-    Kind(name="files-v2-ledger", confs={f"{STREAMING}offsetLog.formatVersion": "2"}),
+    Kind(name="files-v2-ledger", confs={f"{STREAMING}offsetLog.formatVersion": "2"}, since=(4, 2)),
     Kind(name="files-purging-delta", sink="delta", confs=PURGING),
     Kind(name="two-files-ledger", shape="union"),
     Kind(name="kafka-ledger", source="kafka"),
@@ -92,7 +104,7 @@ KINDS = (
     Kind(name="counts-snapshots-ledger", shape="counts", confs=SNAPSHOTS),
     Kind(name="counts-rocksdb-ledger", shape="counts", confs=ROCKSDB),
     Kind(name="counts-changelog-ledger", shape="counts", confs=CHANGELOG),
-    Kind(name="counts-unique-ids-ledger", shape="counts", confs=UNIQUE_IDS),
+    Kind(name="counts-unique-ids-ledger", shape="counts", confs=UNIQUE_IDS, since=(4, 0)),
     Kind(name="kafka-counts-changelog-ledger", source="kafka", shape="counts", confs=CHANGELOG),
     Kind(name="total-hdfs-ledger", shape="total", confs=HDFS),
     Kind(name="deduplicated-hdfs-delta", shape="deduplicated", sink="delta", confs=HDFS),
@@ -101,7 +113,13 @@ KINDS = (
     Kind(name="joined-changelog-parquet", shape="joined", sink="parquet", confs={**CHANGELOG, **COMPACTING}),
     Kind(name="sessions-rocksdb-ledger", shape="sessions", confs=ROCKSDB),
     Kind(name="windows-hdfs-delta", shape="windows", sink="delta", confs=HDFS),
-    Kind(name="windows-unique-ids-parquet", shape="windows", sink="parquet", confs={**UNIQUE_IDS, **COMPACTING}),
+    Kind(
+        name="windows-unique-ids-parquet",
+        shape="windows",
+        sink="parquet",
+        confs={**UNIQUE_IDS, **COMPACTING},
+        since=(4, 0),
+    ),
 )
 BY_NAME = {kind.name: kind for kind in KINDS}
 

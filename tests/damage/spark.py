@@ -14,6 +14,7 @@ from typing import Any
 import pyspark
 
 from damage.queries import Kind
+from recorder.environments import python_of
 from support.provoke.sanitise import PROJECT
 
 JARS = PROJECT / ".jars" / "spark"
@@ -31,15 +32,17 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.streaming.stateStore.maintenanceInterval": "500ms",
-    "spark.databricks.delta.stats.collect": "false",
     "spark.sql.adaptive.enabled": "false",
     # A batch of two rows takes longer to compile than to run.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.databricks.delta.stats.collect": "false",
 }
 
 
@@ -47,16 +50,25 @@ class HarnessError(Exception):
     """The run itself went wrong, and nothing is known of the case."""
 
 
+PINNED = pyspark.__version__
+"""The version that the package is tested with, and the only one whose jars are here."""
+
+
 class Spark:
     """One driver at a time, started when it is first needed."""
 
-    def __init__(self, folder: Path, bootstrap: str = "") -> None:
+    def __init__(self, folder: Path, version: str = PINNED, bootstrap: str = "") -> None:
         self._folder = folder
-        self.version = pyspark.__version__
+        self.version = version
         self._process: subprocess.Popen[str] | None = None
         self._jvm = 0
         self.bootstrap = bootstrap
         self.restarts = -1
+
+    @property
+    def has_jars(self) -> bool:
+        """Whether it reads and writes Delta tables and Kafka."""
+        return self.version == PINNED
 
     def run(self, kind: Kind, folder: Path, limit: float = RUN_LIMIT) -> dict[str, Any]:
         """A start of the query in this folder."""
@@ -108,13 +120,16 @@ class Spark:
     def _start(self) -> None:
         self.restarts += 1
         self._folder.mkdir(parents=True, exist_ok=True)
-        session = {**SETTINGS, "spark.jars": ",".join(str(jar) for jar in sorted(JARS.glob("*.jar")))}
+        session = dict(SETTINGS)
+        if self.has_jars:
+            session |= {**DELTA, "spark.jars": ",".join(str(jar) for jar in sorted(JARS.glob("*.jar")))}
         session["spark.sql.warehouse.dir"] = str(self._folder / "warehouse")
-        environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+        python = sys.executable if self.version == PINNED else str(python_of(self.version))
+        environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": python}
         environment.pop("SPARK_HOME", None)
         with (self._folder / "spark.log").open("a") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "damage.driver", json.dumps(session)],
+                [python, "-m", "damage.driver", json.dumps(session)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
