@@ -1,6 +1,7 @@
 """What was foretold beside what Spark then did. Pure: no file is read here."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -43,6 +44,8 @@ class Truth:
 
     ran: tuple[int, ...] = ()
     """Batches of the first start."""
+    ranges: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """What each batch of it read of each source, by the id of the batch, as its progress says."""
     error: str = ""
     """Of the first start that failed."""
     error_again: str = ""
@@ -124,10 +127,29 @@ def _of_safe(report: dict[str, Any], truth: Truth) -> Judgement:
         return Judgement(Result.WRONG_DETAIL, "the sink lacks rows of committed batches, and nothing was told")
     if truth.ran and restart["next_batch"] is not None and truth.ran[0] != restart["next_batch"]:
         return Judgement(Result.WRONG_DETAIL, f"batch {restart['next_batch']} was foretold, {truth.ran[0]} ran first")
+    if differing := _differing_range(restart, truth):
+        return Judgement(Result.WRONG_DETAIL, differing)
     critical = [finding["rule"] for finding in report["findings"] if finding["severity"] == "critical"]
     if critical and not truth.lost_before:
         return Judgement(Result.WRONG_ALARM, f"critical ({', '.join(critical)}), and nothing was wrong")
     return Judgement(Result.AGREE)
+
+
+def _differing_range(restart: dict[str, Any], truth: Truth) -> str:
+    """How the range that was foretold for a batch that runs again differs from what it read."""
+    read = truth.ranges.get(str(restart["next_batch"]))
+    told = [{side: _value(one[side]) for side in ("start", "end")} for one in restart["ranges"]]
+    if not told or read is None or told == [{side: _value(one[side]) for side in ("start", "end")} for one in read]:
+        return ""
+    return f"the range {told} was foretold, and batch {restart['next_batch']} read {read}"
+
+
+def _value(offset: Any) -> Any:
+    """An offset as JSON value: the same one is written in many ways."""
+    try:
+        return json.loads(offset) if isinstance(offset, str) else offset
+    except ValueError:
+        return offset
 
 
 def _of_futile(restart: dict[str, Any], truth: Truth) -> Judgement:

@@ -53,14 +53,24 @@ def run(spark: SparkSession, task: Task) -> dict[str, Any]:
         query = writer.option("checkpointLocation", f"{task['folder']}/checkpoint").trigger(availableNow=True).start()
         if not query.awaitTermination(task["limit"]):
             query.stop()
-            return {"ran": delivered, "hung": True, "error": "", "seconds": time.monotonic() - started}
+            return {"ran": delivered, "ranges": {}, "hung": True, "error": "", "seconds": time.monotonic() - started}
         error = ""
     except Exception as failure:
         error = str(failure)
-    ran = delivered
-    if task["sink"] != "ledger" and query is not None:
-        ran = [int(one["batchId"]) for one in query.recentProgress if "addBatch" in one["durationMs"]]
-    return {"ran": ran, "hung": False, "error": error[:TEXT_LIMIT], "seconds": time.monotonic() - started}
+    # As JSON of the JVM: PySpark's own objects differ from version to version.
+    progress = [json.loads(one.json()) for one in query._jsq.recentProgress()] if query is not None else []
+    delivering = [one for one in progress if "addBatch" in one["durationMs"]]
+    return {
+        "ran": delivered if task["sink"] == "ledger" else [int(one["batchId"]) for one in delivering],
+        "ranges": {one["batchId"]: [_range(source) for source in one["sources"]] for one in delivering},
+        "hung": False,
+        "error": error[:TEXT_LIMIT],
+        "seconds": time.monotonic() - started,
+    }
+
+
+def _range(source: dict[str, Any]) -> dict[str, Any]:
+    return {"start": source["startOffset"], "end": source["endOffset"]}
 
 
 def read(spark: SparkSession, task: Task) -> dict[str, Any]:

@@ -47,6 +47,7 @@ def started(workshop: Workshop, base: Base, folder: Path, before: Before, *, twi
     planned = set(batches(base.folder / "checkpoint" / "offsets"))
     return Truth(
         ran=ran,
+        ranges=first["ranges"],
         error=error,
         error_again=again,
         lost=tuple(lost),

@@ -19,8 +19,9 @@ UNSEEN_AND_FAILED = Truth(error="Incomplete log file offsets/5", unknowable=TAKE
 UNREADABLE = Truth(ran=(6, 7), sink_error="FileNotFoundException")
 
 
-def report(safety, *, verdict="ok", next_batch=None, error="", findings=()):
+def report(safety, *, verdict="ok", next_batch=None, error="", findings=(), ranges=()):
     restart = {"safety": safety, "next_batch": next_batch, "expected_error": error, "summary": "what it says"}
+    restart["ranges"] = list(ranges)
     return {"verdict": verdict, "restart": restart, "findings": list(findings)}
 
 
@@ -76,3 +77,24 @@ def test_a_sink_that_knows_batches_by_id_does_not_mind_one_that_comes_again():
     truth = Truth(ran=(5, 6), reran=(5,), sees_batches=True)
 
     assert judged(report("safe", next_batch=5), truth).result is Result.AGREE
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "result"),
+    [
+        pytest.param('{ "n": 4 }', '{"n":5}', Result.AGREE, id="the same, written otherwise"),
+        pytest.param('{"n":4}', '{"n":6}', Result.WRONG_DETAIL, id="another end"),
+        pytest.param(None, '{"n":5}', Result.WRONG_DETAIL, id="another start"),
+    ],
+)
+def test_the_range_of_a_batch_that_runs_again_is_compared(start, end, result):
+    truth = Truth(ran=(5,), reran=(5,), ranges={"5": [{"start": {"n": 4}, "end": {"n": 5}}]})
+    told = report("safe-if-idempotent", next_batch=5, ranges=[{"start": start, "end": end}])
+
+    assert judged(told, truth).result is result
+
+
+def test_the_range_of_a_batch_that_told_of_no_progress_is_not_compared():
+    told = report("safe-if-idempotent", next_batch=5, ranges=[{"start": None, "end": None}])
+
+    assert judged(told, RERAN).result is Result.AGREE
