@@ -349,6 +349,41 @@ EDITS: tuple[Callable[[Random, list[str]], str], ...] = (
 )
 
 
+def edit_topic(scene: Scene) -> str:
+    """The name of a topic or the number of a partition, in an entry that a start reads."""
+    file = scene.draw.choice([*_entries(scene, "offsets", 1) * 3, *_entries(scene, "offsets", 2)[:1]] or [None])
+    lines = _text_lines(file)
+    ends = _parsed(lines[2]) if len(lines) > 2 else None
+    topic = next(iter(ends), "") if isinstance(ends, dict) else ""
+    if file is None or not topic or not isinstance(ends[topic], dict) or not ends[topic]:
+        return "no topic to edit"
+    partitions = ends[topic]
+    what = scene.draw.choice(
+        ["drop a partition", "rename the topic", "add a partition", "renumber a partition", "drop the topic"]
+    )
+    one = scene.draw.choice(sorted(partitions))
+    if what == "drop a partition":
+        del partitions[one]
+    elif what == "rename the topic":
+        ends[f"{topic}x"] = ends.pop(topic)
+    elif what == "add a partition":
+        partitions["7"] = scene.draw.choice([0, 3])
+    elif what == "renumber a partition":
+        partitions["5"] = partitions.pop(one)
+    else:
+        del ends[topic]
+    lines[2] = json.dumps(ends, separators=(",", ":"))
+    file.write_text("\n".join(lines), newline="")
+    return f"edit {scene.shown(file)}: {what}{scene.written(file)}"
+
+
+def _text_lines(file: Path | None) -> list[str]:
+    try:
+        return file.read_text().split("\n") if file else []
+    except UnicodeDecodeError:
+        return []
+
+
 # --- what the query reads -------------------------------------------------------
 
 
@@ -439,6 +474,8 @@ ACTS: tuple[tuple[int, Callable[[Scene], str]], ...] = (
     (8, break_source),
 )
 """Weights, and what is done."""
+KAFKA_ACTS = ((10, edit_topic),)
+"""Besides, where a query reads Kafka; apart, so that the cases of all others stay as they were."""
 CONTROLS = 0.06
 """Cases without damage: whatever is told of them is an error, of the product or of the run."""
 TWICE = 0.25
@@ -449,8 +486,9 @@ def damaged(scene: Scene) -> list[tuple[str, str]]:
     """What was done to the copy: the kind of each act, and its account."""
     if scene.draw.random() < CONTROLS:
         return []
+    drawn = [*ACTS, *(KAFKA_ACTS if scene.base.kind.source == "kafka" else ())]
     acts = []
     for _ in range(2 if scene.draw.random() < TWICE else 1):
-        act = scene.draw.choices([act for _, act in ACTS], [weight for weight, _ in ACTS])[0]
+        act = scene.draw.choices([act for _, act in drawn], [weight for weight, _ in drawn])[0]
         acts.append((act.__name__, act(scene)))
     return acts

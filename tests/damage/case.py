@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from damage.acts import COMPANIONS, Scene, damaged
-from damage.bases import TOTAL, VARIANTS, WAITING, Base, Workshop
+from damage.bases import TOTAL, VARIANTS, WAITING, Base, Workshop, variants_of
 from damage.compare import SAFE, Result, Truth, Went, judged
 from damage.foretell import foretold
 from damage.outcome import Before, started
@@ -73,7 +73,7 @@ class Run:
         return record
 
     def _play(self, record: Record, draw: Random, base: Base) -> None:
-        variant = draw.choice(VARIANTS[1:]) if draw.random() < KILLED else VARIANTS[0]
+        variant = draw.choice(variants_of(base.kind)[1:]) if draw.random() < KILLED else VARIANTS[0]
         twice = draw.random() < SECOND_STARTS
         act_seed = draw.random()
         record |= {"variant": variant}

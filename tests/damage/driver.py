@@ -6,6 +6,7 @@ Not imported by anything, and kept apart, so that one that hangs or dies is repl
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +14,15 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import expr, session_window, window
+from pyspark.sql.streaming import StreamingQuery
 
 from damage.spark import ANSWER
 
 SCHEMA = "n long, k string, t long"
 DELAY = "10 seconds"
 LONG_DELAY = "10 minutes"
+PACE = "800 milliseconds"
+"""Of a query that takes no availableNow."""
 TEXT_LIMIT = 30_000
 Task = dict[str, Any]
 
@@ -50,8 +54,10 @@ def run(spark: SparkSession, task: Task) -> dict[str, Any]:
     started = time.monotonic()
     try:
         writer = _writer(session, task, delivered)
-        query = writer.option("checkpointLocation", f"{task['folder']}/checkpoint").trigger(availableNow=True).start()
-        if not query.awaitTermination(task["limit"]):
+        writer = writer.option("checkpointLocation", f"{task['folder']}/checkpoint").options(**task["options"])
+        trigger = {"processingTime": PACE} if task["options"] else {"availableNow": True}
+        query = writer.trigger(**trigger).start()
+        if not (_processed if task["options"] else StreamingQuery.awaitTermination)(query, task["limit"]):
             query.stop()
             return {"ran": delivered, "ranges": {}, "hung": True, "error": "", "seconds": time.monotonic() - started}
         error = ""
@@ -67,6 +73,27 @@ def run(spark: SparkSession, task: Task) -> dict[str, Any]:
         "error": error[:TEXT_LIMIT],
         "seconds": time.monotonic() - started,
     }
+
+
+def _processed(query: StreamingQuery, limit: float) -> bool:
+    """Whether all that there is was processed in time; the query is stopped then, as availableNow does by itself."""
+    failures: list[Exception] = []
+
+    def wait() -> None:
+        try:
+            query.processAllAvailable()
+        except Exception as failure:
+            failures.append(failure)
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    waiting.join(limit)
+    if waiting.is_alive():
+        return False
+    query.stop()
+    if failures:
+        raise failures[0]
+    return True
 
 
 def _range(source: dict[str, Any]) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from streamops.cli.main import main
 
 def foretold(kind: Kind, folder: Path, spark: Spark) -> dict[str, Any]:
     """The report of `streamops check` for a start of this Spark, with the exit code under `exit`."""
-    asked = ["check", str(folder / "checkpoint"), "--json", "--async-progress=no", "--available-now=yes"]
-    asked += ["--spark-version", spark.version]
+    asked = ["check", str(folder / "checkpoint"), "--json", "--spark-version", spark.version]
+    asked += [f"--async-progress={'yes' if kind.is_async else 'no'}"]
+    asked += [f"--available-now={'no' if kind.is_async else 'yes'}"]
     for key, value in kind.confs.items():
         asked += ["--conf", f"{key}={value}"]
     if kind.shows_its_sink:

@@ -23,6 +23,12 @@ COMPACTING = {
     f"{STREAMING}fileSink.log.compactInterval": "3",
     f"{STREAMING}fileSource.log.cleanupDelay": "0",
 }
+ASYNC_OPTIONS = {
+    "asyncProgressTrackingEnabled": "true",
+    "asyncProgressTrackingCheckpointIntervalMs": "1500",
+    "_asyncProgressTrackingOverrideSinkSupportCheck": "true",
+}
+"""With a trigger of 800 ms every other batch has entries in both logs."""
 PURGING = {f"{STREAMING}minBatchesToRetain": "2"}
 
 STATELESS = frozenset({"plain", "union"})
@@ -43,6 +49,8 @@ class Kind:
     shape: str = "plain"
     sink: str = "ledger"
     confs: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
+    """Of the writer."""
     since: tuple[int, int] = (3, 5)
     """The first Spark that knows these settings."""
 
@@ -55,6 +63,11 @@ class Kind:
         """Whether this Spark can run it."""
         major, minor = version.split(".")[:2]
         return (has_jars or not self.needs_jars) and (int(major), int(minor)) >= self.since
+
+    @property
+    def is_async(self) -> bool:
+        """Whether progress is tracked asynchronously: then Spark takes no availableNow, and logs have holes."""
+        return bool(self.options)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -97,6 +110,7 @@ KINDS = (
     Kind(name="two-files-ledger", shape="union"),
     Kind(name="kafka-ledger", source="kafka"),
     Kind(name="kafka-delta", source="kafka", sink="delta"),
+    Kind(name="kafka-async-ledger", source="kafka", options=ASYNC_OPTIONS),
     Kind(name="delta-ledger", source="delta"),
     Kind(name="delta-delta", source="delta", sink="delta"),
     Kind(name="rate-ledger", source="rate"),

@@ -101,6 +101,7 @@ class Spark:
             "shape": kind.shape,
             "sink": kind.sink,
             "confs": kind.confs,
+            "options": kind.options,
             "bootstrap": self.bootstrap,
             "limit": limit,
         }
