@@ -25,7 +25,7 @@ COMPACTING = {
 }
 ASYNC_OPTIONS = {
     "asyncProgressTrackingEnabled": "true",
-    "asyncProgressTrackingCheckpointIntervalMs": "1500",
+    "asyncProgressTrackingCheckpointIntervalMs": "1000",
     "_asyncProgressTrackingOverrideSinkSupportCheck": "true",
 }
 """With a trigger of 800 ms every other batch has entries in both logs."""
