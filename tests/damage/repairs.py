@@ -132,6 +132,14 @@ def _restore_files(patient: Patient, finding: Finding) -> None:
             shutil.copyfile(file, target)
 
 
+def _restore_state_files(patient: Patient, finding: Finding) -> None:
+    """As `_restore_files`, and the hidden checksums beside them are deleted."""
+    _restore_files(patient, finding)
+    place = patient.checkpoint / str(finding["file"])
+    for side in (place if place.is_dir() else place.parent).rglob(".*.crc"):
+        side.unlink()
+
+
 def _restore_each(*places: str) -> Act:
     def act(patient: Patient, finding: Finding) -> None:
         for place in places:
@@ -451,13 +459,13 @@ WAYS: dict[str, tuple[Way, ...]] = {
     "moved-input": (Way(name="put back", phrase="put the files back there", act=_put_input_back),),
     "unloadable-state": (
         Way(name="restore the commit", phrase=r"restore commits/\d+ from a copy", act=_restore_commit),
-        Way(name="restore", phrase="restore the files from a copy", act=_restore_files),
+        Way(name="restore", phrase="restore the files from a copy.*delete the hidden `.crc`", act=_restore_state_files),
         Way(name="rename", phrase="rename the temporary files"),
         Way(name="go back", phrase="otherwise go back to a version"),
     ),
     "broken-state-file": (
         Way(name="delete the side file", phrase="^delete state/", act=_delete_checksum),
-        Way(name="restore", phrase="restore the files from a copy", act=_restore_files),
+        Way(name="restore", phrase="restore the files from a copy.*delete the hidden `.crc`", act=_restore_state_files),
         Way(name="go back", phrase="otherwise go back to a batch whose state is whole"),
     ),
     "dropped-batch-without-state": (
@@ -489,7 +497,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         ),
     ),
     "changed-state-file": (
-        Way(name="restore", phrase="restore the files from a copy", act=_restore_files),
+        Way(name="restore", phrase="restore the files from a copy.*delete the hidden `.crc`", act=_restore_state_files),
         Way(name="vouch", phrase="where they are known to be right"),
     ),
     "lost-operators": (Way(name="restore", phrase="restore the folders from a copy", act=_restore_operators),),

@@ -16,6 +16,7 @@ from streamops.health.engines import WithoutOffsets
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
+_SIDE_FILES = "and delete the hidden `.crc` beside each"
 LONGEST_REBUILT = 1000
 """Entries that are looked for before a compact file is said to be made of them."""
 
@@ -226,8 +227,8 @@ def unloadable_state(snapshot: CheckpointSnapshot, expected: Expectations) -> It
         if _lacks_ids(snapshot)
         else f"rename the temporary files that hold {', '.join(left[:SHOWN])}: they may be the only copies"
         if left
-        else f"restore the files {BACKUP}; otherwise go back to a version that all partitions still have, or build the state"
-        " anew from the source",
+        else f"restore the files {BACKUP}, {_SIDE_FILES}; otherwise go back to a version that all partitions still have, or"
+        " build the state anew from the source",
         not_when="do not empty the partition alone: its earlier versions are then asked for",
         start=StartEffect(
             kind=AtStart.FAILS,
@@ -254,7 +255,8 @@ def broken_state_file(snapshot: CheckpointSnapshot, expected: Expectations) -> I
             else f"the tasks of the next batch can't load their state: {FAILS}",
             repair=f"delete {broken.file}"
             if broken.is_left_behind
-            else f"restore the files {BACKUP}; otherwise go back to a batch whose state is whole, or build the state anew"
+            else f"restore the files {BACKUP}, {_SIDE_FILES}; otherwise go back to a batch whose state is whole, or build the"
+            " state anew"
             " from the source",
             not_when="do not delete the partition's folder: its earlier versions are then asked for. Where the sink knows"
             " batches by id there is no way back: a batch that it drops writes no state",
@@ -301,7 +303,7 @@ def changed_state_file(snapshot: CheckpointSnapshot, expected: Expectations) -> 
         file=snapshot.changes.stale[0],
         evidence=f"the side files of {names}{more} do not fit",
         meaning="Spark does not ask them: it goes on with whatever state is in there, and no error tells",
-        repair=f"restore the files {BACKUP}; where they are known to be right, delete their side files",
+        repair=f"restore the files {BACKUP}, {_SIDE_FILES}; where they are known to be right, delete those alone",
         start=StartEffect(
             kind=AtStart.UNDECIDED,
             summary=f"{names}{more} are not what was written there: their side files do not fit, which Spark does not notice",
