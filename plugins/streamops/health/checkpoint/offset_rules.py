@@ -6,6 +6,7 @@ What Spark makes of each was tried on 4.2.0 (OffsetSeq, FileStreamSource, KafkaM
 from collections.abc import Iterator
 
 from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS, quoted
 from streamops.checkpoint.offsets import OffsetEntry
 from streamops.checkpoint.source_offsets import (
@@ -18,7 +19,7 @@ from streamops.checkpoint.source_offsets import (
     says_nothing,
 )
 from streamops.health.checkpoint.expectations import Expectations
-from streamops.health.checkpoint.file_rules import FAILS
+from streamops.health.checkpoint.file_rules import BACKUP, FAILS
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
@@ -224,6 +225,34 @@ def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterat
 
 _NEXT_OF_GONE = "the next batch reads a partition that is gone from its beginning"
 _NEXT_OF_LOWER = "the next batch goes on from the lower offset"
+
+
+def copied_entry(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """The batch in flight ends where the one below it ends, in a query without state: Spark plans no such batch."""
+    facts, state = snapshot.facts, snapshot.state
+    if facts.newest is None or facts.previous is None or facts.previous.batch != facts.newest.batch - 1:
+        return
+    has_state = expected.stateful_operators > 0 or (state is not None and bool(state.operators))
+    is_same = facts.newest.sources == facts.previous.sources and facts.newest.source_ids == facts.previous.source_ids
+    is_other_query = expected.runs_continuously(facts) or facts.newest.header.has_control_batch
+    if not facts.has_pending_batch or not is_same or has_state or is_other_query:
+        return
+    file, below = f"{OFFSETS}/{facts.newest.batch}", f"{OFFSETS}/{facts.previous.batch}"
+    what = f"batch {facts.newest.batch} runs again without input, and what it had is not read"
+    yield Finding(
+        rule="copied-entry",
+        severity=Severity.CRITICAL,
+        file=file,
+        evidence=f"its sources end exactly where {below} ends",
+        meaning=f"one of the two is a copy, or was edited: {what}, and no error tells",
+        repair=f"restore both {BACKUP}; otherwise write {below} anew with the end offsets that the progress event of its batch"
+        f" shows, and move {file} aside, and `.{facts.newest.batch}.crc` with it: its batch is planned anew",
+        not_when=f"when the sink has had batch {facts.newest.batch} already: move nothing aside then",
+        start=StartEffect(
+            kind=AtStart.LOSES,
+            summary=f"{file} ends exactly where {below} ends, which Spark never plans: {what}",
+        ),
+    )
 
 
 def watermark_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:

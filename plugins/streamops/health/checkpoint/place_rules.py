@@ -1,4 +1,4 @@
-"""Rules about addresses where no checkpoint is: what lies there instead."""
+"""Rules about addresses where no checkpoint is, or none any more: what lies there instead."""
 
 from collections.abc import Iterator
 
@@ -6,6 +6,7 @@ from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS
 from streamops.checkpoint.place import Place
 from streamops.health.checkpoint.expectations import Expectations
+from streamops.health.engines import WithoutOffsets
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
@@ -33,6 +34,33 @@ def no_checkpoint(snapshot: CheckpointSnapshot, expected: Expectations) -> Itera
         )
         if is_foreign or not is_meant
         else None,
+    )
+
+
+def emptied_logs(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """Sources or state show that batches ran, and both logs are empty. [P16c]"""
+    if not snapshot.facts.is_new or not snapshot.has_history:
+        return
+    has_state = snapshot.state is not None and snapshot.state.has_files
+    yield Finding(
+        rule="emptied-logs",
+        severity=Severity.CRITICAL,
+        file=OFFSETS,
+        evidence=f"no entry in {OFFSETS} and {COMMITS}; sources or state were written by batches",
+        meaning="a query without state reads all its input again without an error; one with state is refused by Spark 4.1 and"
+        " later",
+        repair="restore both folders from a copy; otherwise begin a new checkpoint with starting offsets of your own",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary="offsets and commits are empty while there is state: the start is refused",
+            error="STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
+        )
+        if has_state and expected.engine.without_offsets is WithoutOffsets.REFUSED
+        else StartEffect(
+            kind=AtStart.REPEATS,
+            summary="offsets and commits are empty, but sources or state show that batches ran: batch 0 reads all input again,"
+            " and no error tells",
+        ),
     )
 
 

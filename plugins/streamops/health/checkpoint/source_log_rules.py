@@ -1,13 +1,143 @@
-"""Rules about what file sources keep in a checkpoint: which files they have read."""
+"""Rules about what sources keep in a checkpoint, and about the input files that it names.
+
+Codes in brackets name the damage of the matrix that was tried on real Spark 3.5 to 4.3.
+"""
 
 from collections.abc import Iterator
 
+from streamops.checkpoint.compact_log import COMPACT_SUFFIX, CompactLog
 from streamops.checkpoint.inspect import CheckpointSnapshot
-from streamops.checkpoint.source_offsets import FileOffset
+from streamops.checkpoint.layout import OFFSETS
+from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset
 from streamops.health.checkpoint.expectations import Expectations
+from streamops.health.checkpoint.file_rules import BACKUP, FAILS
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
+LONGEST_REBUILT = 1000
+"""Entries that are looked for before a compact file is said to be made of them."""
+
+
+def missing_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """The log of a file source lacks entries that each start reads. [P12, P18] (SPARK-26949)"""
+    for source in snapshot.file_sources:
+        found, path = snapshot.source(source.folder), f"sources/{source.folder}"
+        if found and found.unreachable:
+            continue
+        latest = found.log.latest if found else -1
+        is_raised = source.log_offset > _reached_before(snapshot, source.folder) + 1
+        if found is None or latest < source.log_offset:
+            ends = f"ends at {latest}" if latest >= 0 else "has no entry"
+            evidence = f"{path} {ends}, {OFFSETS} has {source.log_offset}"
+            error = f"batch {source.log_offset} doesn't exist" if source.log_offset == latest + 1 else "exist"
+        elif missing := found.log.needed_for(latest).missing:
+            names = [found.log.file_name(ids.first) for ids in missing]
+            evidence = (
+                f"{path} lacks {', '.join(names[:SHOWN])}{' …' if len(names) > SHOWN else ''}; it ends at {latest},"
+            )
+            evidence += f" compact files stand at every {found.log.interval}th id"
+            error = "doesn't exist (latestId"
+        else:
+            continue
+        yield Finding(
+            rule="missing-source-log",
+            severity=Severity.CRITICAL,
+            file=path,
+            evidence=evidence,
+            meaning=f"which files the query has read is not to be told: {FAILS}, with words like those of a hole in {OFFSETS}",
+            repair=f"restore {OFFSETS}/{snapshot.facts.last_offset} {BACKUP}: a batch takes one id of a source's log"
+            if is_raised
+            else f"restore it {BACKUP}, or write it anew: {_rebuilt(found.log if found else CompactLog())}",
+            not_when="do not delete the source's folder: the error stays the same",
+            start=StartEffect(kind=AtStart.FAILS, summary=f"{evidence}, and each start reads all of it", error=error),
+        )
+
+
+def _reached_before(snapshot: CheckpointSnapshot, folder: str) -> int:
+    """The id that the entry below reaches; beyond any where that does not tell, as with async progress tracking."""
+    facts = snapshot.facts
+    if facts.previous is None or facts.previous.batch != facts.last_offset - 1:
+        return UNTOLD
+    offsets = dict(zip(facts.previous.source_names, facts.previous.offsets, strict=True))
+    found = offsets.get(folder)
+    return found.log_offset if isinstance(found, FileOffset) else UNTOLD
+
+
+UNTOLD = 1 << 62
+
+
+def _rebuilt(log: CompactLog) -> str:
+    """How to write a missing entry of a source's log anew; the exact lines where all they come from is still there."""
+    missing = log.needed_for(log.latest).missing
+    last = missing[0].first if missing else -1
+    name = log.file_name(last)
+    before = last - log.interval
+    is_kept = (before < 0 or log.holds(before)) and all(
+        entry in log.plain for entry in range(max(before, -1) + 1, last)
+    )
+    if missing and name.endswith(COMPACT_SUFFIX) and log.interval <= LONGEST_REBUILT and is_kept:
+        older = f"all lines of {log.file_name(before)} and" if before >= 0 else "the lines"
+        return (
+            f"{name} is `v1`, then {older} of {max(before, -1) + 1} to {last - 1}, which are still there, then one line for each"
+            f" input file of {last}, with path, timestamp and batchId"
+        )
+    return (
+        "`v1`, then one line of JSON for each input file of that id with path, timestamp and batchId; a compact file holds"
+        " all lines up to its id"
+    )
+
+
+def unreadable_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """A file that a source keeps can't be read. [P12c]
+
+    Kafka's source asks its own only where the offset log has no value for it (KafkaMicroBatchStream, 3.5 to 4.3).
+    """
+    newest = snapshot.facts.newest
+    known = dict(zip(newest.source_names, newest.offsets, strict=True)) if newest else {}
+    for source in snapshot.sources.sources:
+        is_read = not isinstance(known.get(source.folder), KafkaOffset)
+        for broken in source.broken[:SHOWN]:
+            yield Finding(
+                rule="unreadable-source-log",
+                severity=Severity.CRITICAL if is_read else Severity.NOTE,
+                file=broken.file,
+                evidence=broken.reason,
+                meaning=f"the source reads it: {FAILS}"
+                if is_read
+                else "the source asks it before its first batch alone, which has run",
+                repair=f"restore it {BACKUP}" if is_read else "",
+                start=StartEffect(
+                    kind=AtStart.FAILS,
+                    summary=f"{broken.file} can't be read: {broken.reason}",
+                    error=_source_log_error(broken.reason),
+                )
+                if is_read
+                else None,
+            )
+
+
+def _source_log_error(reason: str) -> str:
+    told = (
+        ("is empty", "Incomplete log file"),
+        ("is no version", "MALFORMED_LOG_FILE"),
+        ("is no UTF-8", "Input length = "),
+    )
+    return next((error for words, error in told if words in reason), reason)
+
+
+def unreachable_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """What a source keeps can't be asked: neither known to be whole nor to be damaged."""
+    for source in snapshot.sources.sources:
+        for place in source.unreachable[:SHOWN]:
+            yield Finding(
+                rule="unreachable-source-log",
+                severity=Severity.UNKNOWN,
+                file=place.file,
+                evidence=place.reason,
+                meaning="whether a start finds what it needs there is not known",
+                repair="see to permissions and storage, then check again",
+                start=StartEffect(kind=AtStart.UNREAD, summary=f"{place.file} can't be asked: {place.reason}"),
+            )
 
 
 def renumbered_source_entries(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
@@ -83,3 +213,24 @@ def misplaced_source_entries(snapshot: CheckpointSnapshot, expected: Expectation
                 summary=f"{names}{more} name no input file of their own: what they named is read again",
             ),
         )
+
+
+def lost_input(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """Input files of a batch that will run are gone. [P20]"""
+    if not snapshot.lost_inputs:
+        return
+    batch, shown = snapshot.facts.next_batch, ", ".join(repr(path) for path in snapshot.lost_inputs[:SHOWN])
+    yield Finding(
+        rule="lost-input",
+        severity=Severity.CRITICAL,
+        file=f"{OFFSETS}/{batch}",
+        evidence=f"{len(snapshot.lost_inputs)} files: {shown}{' …' if len(snapshot.lost_inputs) > SHOWN else ''}",
+        meaning=f"batch {batch} runs without them and is committed: the data is lost, and no error tells",
+        repair="put the files back under the same names before the next start",
+        not_when="when the sink has had the batch already",
+        start=StartEffect(
+            kind=AtStart.LOSES,
+            summary=f"{len(snapshot.lost_inputs)} input files of batch {batch} are gone, the first is"
+            f" {snapshot.lost_inputs[0]!r}: it runs without them, and no error tells",
+        ),
+    )
