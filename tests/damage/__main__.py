@@ -31,6 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     sparks = [Spark(root / f"spark-{version}", version) for version in asked.spark]
     plans = [_cases(asked, spark) for spark in sparks]
     if not all(plans):
+        root.rmdir()
         print(f"no kind of query matches {asked.only!r}", file=sys.stderr)
         return 2
     workshops = [Workshop(root, (asked.bases or asked.folder / "bases").resolve(), spark) for spark in sparks]
