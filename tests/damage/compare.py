@@ -98,6 +98,8 @@ class Judgement:
 
 
 SAFE = frozenset({"safe", "safe-if-idempotent"})
+ASYNC = "async progress tracking"
+"""In a summary that says that input comes again in other batches, as it does with that even where nothing is damaged."""
 UNDECIDED = frozenset({"blocked", "unknown"})
 
 
@@ -118,6 +120,8 @@ def _of_safe(report: dict[str, Any], truth: Truth) -> Judgement:
     came_again = truth.went is Went.RERUNS and restart["safety"] == "safe"
     if truth.is_excused and (truth.is_bad or came_again):
         return Judgement(Result.UNKNOWABLE, f"{truth.unknowable}, and it {truth.went}")
+    if truth.went is Went.REPEATS and ASYNC in restart["summary"] and restart["safety"] == "safe-if-idempotent":
+        return Judgement(Result.AGREE)
     if truth.is_bad:
         is_warned = report["verdict"] != "ok" and truth.went is not Went.FAILS
         return Judgement(Result.WARNED if is_warned else Result.WRONG_SAFE, f"{restart['safety']}, and it {truth.went}")

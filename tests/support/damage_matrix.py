@@ -4,6 +4,7 @@ A damage is a list of edits of files by name, so that it can be done to a checkp
 has just written. Codes (P0 …) name the rows; expectations are what real runs of that version showed.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -284,6 +285,11 @@ _NO_OFFSET = "No usable value for logOffset"
 _NULS = b"\0" * 64
 
 
+def _without_confs(text: str) -> str:
+    """A header whose settings are null, and not merely absent."""
+    return json.dumps(json.loads(text) | {"conf": None})
+
+
 def _renumbered(text: str) -> str:
     """An entry of a source's log that names another batch; the file that it names stays known."""
     return text.replace('"batchId":3', '"batchId":40')
@@ -346,6 +352,7 @@ OFFSET_ROWS = (
     _source("{}", code="Q8e", error=_NO_OFFSET),
     _source("{}", code="Q8f", batch=3, error=_NO_OFFSET),
     Row(code="Q8g", damage=(line("offsets/4", 2, half), only_lines("offsets/4", 2)), runs=None, error="end-of-input"),
+    Row(code="Q8i", damage=(line("offsets/4", 2, _without_confs),), runs=5),
     Row(code="Q8h", damage=(put("metadata", b"\0" * 45),), runs=None, error="Illegal character"),
 )
 """What the texts of sources and the lines of their logs say, and what follows them. Tried on 4.2.0."""

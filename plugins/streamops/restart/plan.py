@@ -76,6 +76,8 @@ class RestartPlan:
 def plan_restart(evidence: Evidence, findings: Iterable[Finding]) -> RestartPlan:
     """The plan for a start now; `findings` are those on this evidence."""
     plan = _by_the_logs(evidence.facts)
+    if evidence.expected.leaves_holes(evidence.facts) and not evidence.facts.is_new:
+        plan = _behind_async_logs(plan)
     if evidence.sink and plan.reruns:
         plan = _with_sink(plan, evidence.facts, evidence.sink)
     return with_findings(plan, findings)
@@ -96,6 +98,12 @@ def _by_the_logs(facts: CheckpointFacts) -> RestartPlan:
         reruns=(batch,),
         ranges=_ranges(facts),
     )
+
+
+def _behind_async_logs(plan: RestartPlan) -> RestartPlan:
+    """With async progress tracking (SPARK-39591) the batches of the last interval are in no log, and come again."""
+    again = "batches since then are in no log (async progress tracking): what they read comes again, in other batches"
+    return replace(plan, safety=Safety.SAFE_IF_IDEMPOTENT, summary=f"{plan.summary}; {again}")
 
 
 def _ranges(facts: CheckpointFacts) -> tuple[SourceRange, ...]:

@@ -77,5 +77,5 @@ def test_batches_that_ran_and_are_in_no_log_are_no_lost_entries_with_async_track
 
     plan = plan_of(snapshot, known=known, tracks_progress_async=is_on)
 
-    assert plan.safety is (Safety.SAFE if is_on else Safety.UNSAFE)
+    assert plan.safety is (Safety.SAFE_IF_IDEMPOTENT if is_on else Safety.UNSAFE)
     assert plan_of(snapshot.facts, known=known, tracks_progress_async=is_on).safety is plan.safety

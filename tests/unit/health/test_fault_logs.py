@@ -113,7 +113,7 @@ def async_logs():
 @pytest.mark.parametrize(
     ("is_on", "verdict", "rules", "safety"),
     [
-        pytest.param(True, Verdict.OK, [], ("safe", 14), id="on"),
+        pytest.param(True, Verdict.OK, [], ("safe-if-idempotent", 14), id="on"),
         pytest.param(False, Verdict.CRITICAL, [("missing-previous-offsets", "critical")], ("futile", None), id="off"),
         pytest.param(None, Verdict.UNKNOWN, [("async-progress-holes", "warning")], ("unknown", 14), id="unsaid"),
     ],

@@ -111,11 +111,14 @@ class _Unfit:
 def unfit_state_confs(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """A setting that a start takes from the newest entry is not the one that the state was written with."""
     newest, state = snapshot.facts.newest, snapshot.state
-    # An entry that pins nothing at all was not cut: Spark before 2.2 wrote such, and each start since took the same.
-    if newest is None or not newest.header.conf or state is None or not state.has_files or state.version <= 0:
+    if newest is None or state is None or not state.has_files or state.version <= 0:
+        return
+    previous = snapshot.facts.previous
+    if not newest.header.conf and not (previous and previous.header.conf):
+        # Entries that pin nothing at all were not cut: Spark before 2.2 wrote such, and each start since took the same.
         return
     for key, rule in _FITTING.items():
-        taken = _taken(key, newest, snapshot.facts.previous, expected)
+        taken = _taken(key, newest, previous, expected)
         unfit = next(filter(None, (rule(taken, operator) for operator in state.operators)), None)
         if unfit is None:
             continue
