@@ -13,6 +13,7 @@ from streamops.health.engines import engine_of
 from streamops.health.verdict import Severity, worst_first, worst_of
 from streamops.storage import join
 from support.base_checkpoint import ADDRESS, BASE_ID, HEADER, INPUT, entry, files, source_entry, stored, without
+from support.delta_offsets import offset, reading
 from support.plans import findings_on
 from support.rocksdb import store_at
 from support.state_files import CHANGES, schema
@@ -389,6 +390,12 @@ LOUD = [
         files=files(offsets_4=entry(4, header=HEADER.replace("{}", '{"spark.sql.shuffle.partitions":"x"}'))),
         verdict=CRITICAL,
         rules=("impossible-confs",),
+    ),
+    Row(
+        because="a Delta offset of a form that there is not",
+        files=reading(offset(5).replace('"sourceVersion":1', '"sourceVersion":-1'), offset(4)),
+        verdict=CRITICAL,
+        rules=("impossible-delta-offsets",),
     ),
     Row(
         because="a file source that goes back",

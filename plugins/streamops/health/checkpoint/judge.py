@@ -60,6 +60,7 @@ LOG_RULES: tuple[Rule, ...] = (
     offset_rules.source_count_differs,
     offset_rules.unlike_offsets,
     offset_rules.impossible_kafka_offsets,
+    offset_rules.impossible_delta_offsets,
     offset_rules.file_offset_back,
     offset_rules.source_offset_lost,
     offset_rules.offsets_moved_back,

@@ -10,6 +10,7 @@ from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS, quoted
 from streamops.checkpoint.offsets import OffsetEntry
 from streamops.checkpoint.source_offsets import (
+    DeltaOffset,
     FileOffset,
     KafkaOffset,
     OffsetForm,
@@ -186,6 +187,32 @@ def impossible_kafka_offsets(facts: CheckpointFacts, expected: Expectations) -> 
 
 
 EARLIEST = -2
+
+
+def impossible_delta_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A Delta offset of a form that Delta's source never wrote: it knows 1, and 3 at a change of the schema (Delta 4.4)."""
+    for entry in (facts.newest, facts.previous):
+        for name, offset in zip(entry.source_names, entry.offsets, strict=True) if entry else ():
+            if not isinstance(offset, DeltaOffset) or offset.source_version in DELTA_VERSIONS:
+                continue
+            file = f"{OFFSETS}/{entry.batch}" if entry else OFFSETS
+            evidence = f"source {name}: sourceVersion is {offset.source_version}"
+            yield Finding(
+                rule="impossible-delta-offsets",
+                severity=Severity.CRITICAL,
+                file=file,
+                evidence=evidence,
+                meaning=f"the source refuses it: {FAILS}",
+                repair=_RESTORE,
+                start=StartEffect(
+                    kind=AtStart.FAILS,
+                    summary=f"{file}: {evidence}, which Delta's source refuses",
+                    error="DELTA_INVALID_SOURCE_VERSION" if offset.source_version < min(DELTA_VERSIONS) else "",
+                ),
+            )
+
+
+DELTA_VERSIONS = (1, 3)
 
 
 def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
