@@ -130,12 +130,12 @@ def test_nothing_new_is_skipped_with_the_offsets(place, run_place):
     run_place.begin()
     run_place.finish()
     run_place.woken()
-    run_place.broker.has("orders", (0, 23), (0, 40))
+    run_place.broker.has("orders", (0, 24), (0, 40))
 
     with pytest.raises(AirflowSkipException) as skipped:
         run_place.result(run_id="scheduled__2")
 
-    assert str(skipped.value) == ("stream orders: nothing new since batch 1: orders-0 ends at 23, orders-1 ends at 40")
+    assert str(skipped.value) == ("stream orders: nothing new since batch 1: orders-0 ends at 24, orders-1 ends at 40")
     assert len(run_place.asked) == 1
 
 
@@ -213,7 +213,7 @@ def test_a_run_that_has_read_all_returns_what_it_did(place, run_place):
         "rows": 63,
         "estimated_seconds": None,
         "estimate_error": None,
-        "offsets": [{"orders": {"0": 23, "1": 40}}],
+        "offsets": [{"orders": {"0": 25, "1": 40}}],
     }
 
 

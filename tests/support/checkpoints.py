@@ -15,10 +15,15 @@ def metadata(query_id: str = QUERY_ID) -> bytes:
     return json.dumps({"id": query_id}).encode()
 
 
-def offsets(*sources: str, version: str = "v1") -> bytes:
-    """An entry of the offset log; one Kafka source unless told otherwise."""
-    lines = sources or ('{"orders":{"0":23,"1":40}}',)
+def offsets(*sources: str, batch: int = 0, version: str = "v1") -> bytes:
+    """An entry of the offset log; one Kafka source, with a record more in each batch, unless told otherwise."""
+    lines = sources or (positions(batch),)
     return "\n".join((version, json.dumps(HEADER), *lines)).encode()
+
+
+def positions(batch: int) -> str:
+    """Where a query of one topic stands after a batch."""
+    return f'{{"orders":{{"0":{23 + batch},"1":40}}}}'
 
 
 def commit(version: str = "v1", body: str = '{"nextBatchWatermarkMs":0}') -> bytes:
@@ -38,6 +43,6 @@ def write_checkpoint(
     if query_id is not None:
         storage.write(join(address, "metadata"), metadata(query_id))
     for batch in planned:
-        storage.write(join(address, "offsets", str(batch)), offsets())
+        storage.write(join(address, "offsets", str(batch)), offsets(batch=batch))
     for batch in committed:
         storage.write(join(address, "commits", str(batch)), commit())

@@ -24,7 +24,7 @@ from streamops.spark.query_watch import QuerySight
 from streamops.spark.report import DriverReport
 from streamops.spark.watchdog import Watchdog
 from streamops.storage import Storage, join
-from support.checkpoints import HEADER, QUERY_ID, commit, metadata
+from support.checkpoints import HEADER, QUERY_ID, commit, metadata, positions
 from support.launcher import FakeDriver
 from support.storage import InterruptibleStorage
 
@@ -207,10 +207,10 @@ class SimulatedDriver:
         self._on_batch(self, batch)
         self.batches.append(batch)
         if not facts.has_pending_batch:
-            self._storage.write(join(checkpoint, "offsets", str(batch)), planned(self._clock.now()))
+            self._storage.write(join(checkpoint, "offsets", str(batch)), planned(self._clock.now(), batch))
 
 
-def planned(at: datetime) -> bytes:
+def planned(at: datetime, batch: int) -> bytes:
     """An entry of the offset log that bears the moment at which it was planned, as Spark's do."""
     header = HEADER | {"batchTimestampMs": int(at.timestamp() * 1000)}
-    return f'v1\n{json.dumps(header)}\n{{"orders":{{"0":23,"1":40}}}}'.encode()
+    return f"v1\n{json.dumps(header)}\n{positions(batch)}".encode()

@@ -61,7 +61,7 @@ def last_batch(world):
 def write_batch(world, batch, *, at=None):
     """A batch as somebody plans and commits it who asked nobody."""
     checkpoint = world.spec.checkpoint
-    world.storage.write(join(checkpoint, "offsets", str(batch)), planned(at or world.clock.now()))
+    world.storage.write(join(checkpoint, "offsets", str(batch)), planned(at or world.clock.now(), batch))
     world.storage.write(join(checkpoint, "commits", str(batch)), commit())
 
 

@@ -199,9 +199,9 @@ class Stage:
         if self.world.alive or facts.query_id is None:
             return
         self.excuses.add("foreign")
-        batch = str(facts.last_offset + 1)
-        self._files.write(join(facts.address, "offsets", batch), planned(self.world.clock.now()))
-        self._files.write(join(facts.address, "commits", batch), commit())
+        batch = facts.last_offset + 1
+        self._files.write(join(facts.address, "offsets", str(batch)), planned(self.world.clock.now(), batch))
+        self._files.write(join(facts.address, "commits", str(batch)), commit())
 
     def put_checkpoint_back(self) -> None:
         """An older copy of the checkpoint, while nothing of ours lives."""

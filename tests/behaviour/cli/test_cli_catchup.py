@@ -32,7 +32,7 @@ def running(terminal: Terminal) -> Terminal:
     """A live stream: epoch 1 has committed batches up to 4, and 17 + 25 offsets wait."""
     terminal.started(batch=4)
     terminal.write_batches(committed=4)
-    terminal.broker.has("orders", (0, 40), (0, 65))
+    terminal.broker.has("orders", (0, 44), (0, 65))
     return terminal
 
 
@@ -44,7 +44,7 @@ def scheduled(terminal: Terminal) -> Terminal:
     terminal.settle()
     terminal.finish(committed=4)
     terminal.settle()
-    terminal.broker.has("orders", (0, 40), (0, 65))
+    terminal.broker.has("orders", (0, 44), (0, 65))
     return terminal
 
 
@@ -112,14 +112,14 @@ def test_the_plan_in_json(running: Terminal) -> None:
 
 
 def test_nothing_new_is_nothing_to_do(running: Terminal) -> None:
-    running.broker.has("orders", (0, 23), (0, 40))
+    running.broker.has("orders", (0, 27), (0, 40))
     before = running.kinds()
 
     answer = catchup(running)
 
     assert answer.code == 0
     assert answer.out == (
-        "orders: nothing to do: nothing new since batch 4: orders-0 ends at 23, orders-1 ends at 40\n"
+        "orders: nothing to do: nothing new since batch 4: orders-0 ends at 27, orders-1 ends at 40\n"
     )
     assert running.kinds() == before
 
@@ -236,7 +236,7 @@ def test_the_outcome_in_json(scheduled: Terminal) -> None:
 
     run = document["run"]
     assert (run["outcome"], run["first_batch"], run["last_batch"], run["rows"]) == ("finished", 5, 7, 42)
-    assert run["offsets"] == ['{"orders":{"0":23,"1":40}}']
+    assert run["offsets"] == ['{"orders":{"0":30,"1":40}}']
     assert document["record"] == run["record"]
 
 
@@ -326,7 +326,7 @@ class AtATerminal:
 
 
 def test_a_live_query_is_not_stopped_for_a_run_that_could_only_fail(running: Terminal) -> None:
-    running.broker.has("orders", (30, 40), (65, 65))
+    running.broker.has("orders", (34, 44), (65, 65))
 
     answer = catchup(running)
 

@@ -221,7 +221,7 @@ def test_a_driver_that_was_replaced_before_the_answer_is_the_one_that_is_restart
 
     def meanwhile() -> None:
         running.storage.write(f"{running.spec().checkpoint}/commits/5", commit())
-        running.storage.write(f"{running.spec().checkpoint}/offsets/5", offsets())
+        running.storage.write(f"{running.spec().checkpoint}/offsets/5", offsets(batch=5))
         running.fail()
         running.settle()
         running.clock.advance(timedelta(minutes=1))

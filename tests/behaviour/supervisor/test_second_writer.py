@@ -78,7 +78,7 @@ def test_what_a_stranger_wrote_beside_a_driver_that_failed_parks_the_stream_even
     supervisor = a_running_stream(world)
     newest = last_batch(world)
     for batch in (newest + 1, newest + 2, newest + 3):
-        world.storage.write(join(world.spec.checkpoint, "offsets", str(batch)), planned(world.clock.now()))
+        world.storage.write(join(world.spec.checkpoint, "offsets", str(batch)), planned(world.clock.now(), batch))
         world.storage.write(join(world.spec.checkpoint, "commits", str(batch)), commit())
     world.driver.leave(Outcome.FAILED, "java.lang.IllegalStateException: boom")
 

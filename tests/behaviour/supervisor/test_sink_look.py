@@ -90,7 +90,7 @@ class RunningQuery(LocalStorage):
         return super().list(directory, after=after)
 
     def _end_batch(self, batch):
-        self.write(f"{self._checkpoint}/offsets/{batch}", offsets())
+        self.write(f"{self._checkpoint}/offsets/{batch}", offsets(batch=batch))
         self._add_to_table(batch)
         self.write(f"{self._checkpoint}/commits/{batch}", commit())
 

@@ -22,7 +22,7 @@ def stopped(terminal, *, guarantee="idempotent", planned=1, committed=1):
     checkpoint = terminal.spec().checkpoint
     terminal.storage.write(join(checkpoint, "metadata"), metadata())
     for batch in range(planned + 1):
-        terminal.storage.write(join(checkpoint, "offsets", str(batch)), offsets())
+        terminal.storage.write(join(checkpoint, "offsets", str(batch)), offsets(batch=batch))
     for batch in range(committed + 1):
         terminal.storage.write(join(checkpoint, "commits", str(batch)), commit())
     terminal.obey()

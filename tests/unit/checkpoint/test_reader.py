@@ -94,7 +94,7 @@ def test_the_newest_entry_is_handed_out(storage):
     facts = read(storage, planned=[0, 1], committed=[0])
 
     assert facts.newest.batch == 1
-    assert facts.newest.sources == ('{"orders":{"0":23,"1":40}}',)
+    assert facts.newest.sources == ('{"orders":{"0":24,"1":40}}',)
 
 
 @pytest.mark.parametrize(
