@@ -1,7 +1,7 @@
 """A checkpoint in full: besides the logs what its sources keep, which input is still there, and what state can be loaded."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from streamops.checkpoint.layout import COMMITS, OFFSETS
@@ -96,6 +96,7 @@ def _look(storage: ReadableStorage, address: str) -> CheckpointSnapshot:
         unique_ids=_unique_ids(facts),
         looks_ahead=facts.has_pending_batch,
     )
+    state = _unless_moved_on(storage, facts, state)
     codec = _state_codec(facts.newest)
     return CheckpointSnapshot(
         facts=facts,
@@ -113,13 +114,22 @@ def _look(storage: ReadableStorage, address: str) -> CheckpointSnapshot:
     )
 
 
+def _unless_moved_on(storage: ReadableStorage, facts: CheckpointFacts, state: StateFacts) -> StateFacts:
+    """State of a batch that was planned since the logs were read is not ahead of them."""
+    if state.newest_version <= facts.last_offset + 1:
+        return state
+    reached = read_listing(storage, join(facts.address, OFFSETS)).highest
+    is_planned = reached > facts.last_offset and state.newest_version <= reached + 1
+    return replace(state, newest_version=facts.last_offset + 1) if is_planned else state
+
+
 def _is_amiss(seen: CheckpointSnapshot) -> bool:
     facts = seen.facts
     logs_lack = not facts.has_previous_offset or facts.last_commit > facts.last_offset
     is_blocked = bool(facts.offsets_log.orphan_checksums or facts.commits_log.orphan_checksums)
     sources_lack = any(source.absent or source.broken for source in seen.sources.sources)
     state_lacks = seen.state is not None and seen.state.unloadable_total > 0
-    state_is_broken = state_lacks or bool(seen.broken_state)
+    state_is_broken = state_lacks or bool(seen.broken_state or seen.changes.stale)
     return bool(facts.broken or logs_lack or is_blocked or sources_lack or seen.lost_inputs or state_is_broken)
 
 

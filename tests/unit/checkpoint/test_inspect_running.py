@@ -68,6 +68,20 @@ def test_a_checksum_that_a_listing_showed_without_its_batch_is_looked_at_once_mo
     assert inspect_checkpoint(storage, ADDRESS).facts.offsets_log.orphan_checksums == ()
 
 
+def test_state_of_a_batch_that_was_planned_meanwhile_is_not_ahead_of_the_logs():
+    def two_batches(inner):
+        for batch in (5, 6):
+            inner.write(join(ADDRESS, f"offsets/{batch}"), entry(batch))
+            inner.write(join(ADDRESS, f"state/0/0/{batch + 1}.delta"), CHANGES)
+            inner.write(join(ADDRESS, f"commits/{batch}"), COMMIT)
+
+    storage = moving(with_state(1, 2, 3, 4, 5), before=f"before list {ADDRESS}/state/0/0", change=two_batches)
+
+    snapshot = inspect_checkpoint(storage, ADDRESS)
+
+    assert snapshot.state.newest_version == snapshot.facts.last_offset + 1
+
+
 @pytest.mark.parametrize(
     ("found", "lists"),
     [
