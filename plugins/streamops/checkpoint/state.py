@@ -232,6 +232,8 @@ class _OperatorReader:
         """The files that are loaded, and beside which checksums lie."""
         of_spark, of_hadoop = set(), set()
         for folder, files, unique_id in self._places():
+            if not files.spark_checked and not files.hadoop_checked:
+                continue
             names = {
                 files.snapshot_for(version, unique_id),
                 *files.changes_for(version, unique_id, provider=self.provider),

@@ -70,8 +70,8 @@ class StoreFiles:
     @property
     def newest_version(self) -> int:
         """The highest version that any file is of; 0 for none."""
-        known = self.deltas | self.snapshots | self.changelogs | self.zips
-        return max((version for version, _ in known), default=0)
+        kinds = (self.deltas, self.snapshots, self.changelogs, self.zips)
+        return max((max(known)[0] for known in kinds if known), default=0)
 
     @property
     def count(self) -> int:
