@@ -57,8 +57,6 @@ class NotableCommit:
     columns: Columns | None = None
     """Of the table from this version on; None where the commit does not say, or says it in a form that is not known."""
     changes_metadata: bool = False
-    has_change_feed: bool = False
-    """Where it changes the metadata: whether changes are recorded from this version on (`delta.enableChangeDataFeed`)."""
     reader_version: int = 0
     """`minReaderVersion`, where it changes the protocol."""
     reader_features: tuple[str, ...] = ()
@@ -167,14 +165,7 @@ class _Reading:
 
 
 def _with_metadata(commit: NotableCommit, metadata: dict[str, object]) -> NotableCommit:
-    configuration = metadata.get("configuration")
-    feed = configuration.get(_CHANGE_FEED) if isinstance(configuration, dict) else None
-    return replace(
-        commit,
-        changes_metadata=True,
-        columns=columns_of(metadata.get("schemaString")),
-        has_change_feed=str(feed).lower() == "true",
-    )
+    return replace(commit, changes_metadata=True, columns=columns_of(metadata.get("schemaString")))
 
 
 def _with_protocol(commit: NotableCommit, protocol: dict[str, object]) -> NotableCommit:
@@ -184,9 +175,6 @@ def _with_protocol(commit: NotableCommit, protocol: dict[str, object]) -> Notabl
         reader_version=version if type(version) is int else 0,
         reader_features=tuple(map(str, features)) if isinstance(features, list) else (),
     )
-
-
-_CHANGE_FEED = "delta.enableChangeDataFeed"
 
 
 def columns_of(schema: object) -> Columns | None:

@@ -52,8 +52,6 @@ def stop_of(commit: NotableCommit, pending: PendingVersions, options: Options) -
             return _CHANGED
         if not commit.adds and not given & _ALLOW_DELETES:
             return _DELETED
-    if commit.changes_metadata and reads_changes and not commit.has_change_feed:
-        return _NO_FEED
     if commit.changes_metadata and not given & _TRACKS_SCHEMA:
         return _columns_stop(commit, pending)
     unknown = sorted(set(commit.reader_features) - _KNOWN_FEATURES)
@@ -97,11 +95,6 @@ _DELETED = Stop(
     what="deletes rows",
     repair="set `ignoreDeletes` or `skipChangeCommits` on the source; or begin a new checkpoint with `startingVersion` behind it",
     error="DELTA_SOURCE_IGNORE_DELETE",
-)
-_NO_FEED = Stop(
-    what="records no changes from there on (`delta.enableChangeDataFeed`)",
-    repair="begin a new checkpoint with `startingVersion` at a version from which changes are recorded again",
-    error="DELTA_MISSING_CHANGE_DATA",
 )
 _UNKNOWN_COLUMNS = Stop(
     what="changes the table's metadata, and which columns it had before is not known",
