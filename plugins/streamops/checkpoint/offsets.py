@@ -67,6 +67,11 @@ class OffsetEntry:
         """What the sources' texts say; None where the source had no offset yet."""
         return tuple(None if text is None else parse_source_offset(text) for text in self.sources)
 
+    @property
+    def offset_by_source(self) -> dict[str, SourceOffset | None]:
+        """The offsets by `source_names`, to compare two entries."""
+        return dict(zip(self.source_names, self.offsets, strict=True))
+
     def is_foreign_to(self, form: OffsetForm | None) -> bool:
         """Whether there are offsets, and none of them is one of such a source; never where its form is not known."""
         told = {form_of(offset) for offset in self.offsets if offset is not None and not says_nothing(offset)}

@@ -367,7 +367,7 @@ def _offset_pairs(facts: CheckpointFacts) -> Iterator[tuple[str, SourceOffset | 
     before, now = facts.previous, facts.newest
     if now is None:
         return
-    had = dict(zip(before.source_names, before.offsets, strict=True)) if before else {}
+    had = before.offset_by_source if before else {}
     for name, offset in zip(now.source_names, now.offsets, strict=True):
         yield name, had.get(name), offset
 

@@ -58,7 +58,7 @@ def _reached_before(snapshot: CheckpointSnapshot, folder: str) -> int:
     facts = snapshot.facts
     if facts.previous is None or facts.previous.batch != facts.last_offset - 1:
         return UNTOLD
-    offsets = dict(zip(facts.previous.source_names, facts.previous.offsets, strict=True))
+    offsets = facts.previous.offset_by_source
     found = offsets.get(folder)
     return found.log_offset if isinstance(found, FileOffset) else UNTOLD
 
@@ -93,7 +93,7 @@ def unreadable_source_log(snapshot: CheckpointSnapshot, expected: Expectations) 
     Kafka's source asks its own only where the offset log has no value for it (KafkaMicroBatchStream, 3.5 to 4.3).
     """
     newest = snapshot.facts.newest
-    known = dict(zip(newest.source_names, newest.offsets, strict=True)) if newest else {}
+    known = newest.offset_by_source if newest else {}
     for source in snapshot.sources.sources:
         is_read = not isinstance(known.get(source.folder), KafkaOffset)
         for broken in source.broken[:SHOWN]:

@@ -102,8 +102,7 @@ def broken_state_file(snapshot: CheckpointSnapshot, expected: Expectations) -> I
             repair=f"delete {broken.file}"
             if broken.is_left_behind
             else f"restore the files {BACKUP}, {_SIDE_FILES}; otherwise go back to a batch whose state is whole, or build the"
-            " state anew"
-            " from the source",
+            " state anew from the source",
             not_when="do not delete the partition's folder: its earlier versions are then asked for. Where the sink knows"
             " batches by id there is no way back: a batch that it drops writes no state",
             start=None if is_passed else _at_broken_state(broken, snapshot, expected),
