@@ -482,13 +482,15 @@ WAYS: dict[str, tuple[Way, ...]] = {
         ),
     ),
     "unlike-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),
-    "file-offset-back": (RESTORE_BOTH, ENDS_OF_BOTH),
+    "backward-range": (RESTORE_BOTH, ENDS_OF_BOTH),
     "impossible-kafka-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),
     "impossible-delta-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),
     "offsets-moved-back": (RESTORE_BOTH, ENDS_OF_BOTH),
     "copied-entry": (
         Way(name="restore both entries", phrase="restore both from a copy", act=_restore_with_entry_below),
         Way(name="plan anew", phrase=r"otherwise write offsets/\d+ anew with the end offsets"),
+        RESTORE_BOTH,
+        ENDS_OF_BOTH,
     ),
     "state-ahead": (
         Way(

@@ -321,6 +321,8 @@ OFFSET_ROWS = (
     _source('{"logOffset":2}', code="Q4c", pending=True, error="assertion failed"),
     _source('{"logOffset":3}', code="Q4d", runs=5),
     _source('{"logOffset":1}', code="Q4e", batch=3, runs=5),
+    Row(code="Q4h", damage=(line("offsets/3", 3, instead('{"logOffset":1}')), gone("commits/4")), runs=4, repeats=True),
+    Row(code="Q4i", damage=(like("offsets/3", "offsets/2"), gone("commits/4")), runs=4, repeats=True),
     Row(code="Q4f", damage=(swapped("offsets/3", "offsets/4"),), runs=None, error="assertion failed"),
     Row(code="Q4g", damage=(like("offsets/4", "offsets/0"),), runs=None, error="assertion failed"),
     Row(code="Q5a", damage=(follows("offsets/4", _NULS),), runs=5),

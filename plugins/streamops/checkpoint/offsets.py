@@ -5,6 +5,7 @@ plan order; `-` where a source has never had an offset. `v2` (4.2 on) puts `<sou
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -78,6 +79,15 @@ class OffsetEntry:
         # A file source reads the bare number that Spark 2.1 wrote.
         accepted = {form, OffsetForm.RATE} if form is OffsetForm.FILES else {form}
         return form is not None and bool(told) and not told & accepted
+
+
+def offset_pairs(
+    before: OffsetEntry | None, now: OffsetEntry | None
+) -> Iterator[tuple[str, SourceOffset | None, SourceOffset | None]]:
+    """For each source of an entry its name, its offset in the entry before, None where there is none, and its own."""
+    had = before.offset_by_source if before else {}
+    for name, offset in now.offset_by_source.items() if now else ():
+        yield name, had.get(name), offset
 
 
 def parse_offsets(content: bytes, *, batch: int, address: str, may_be_continuous: bool = False) -> OffsetEntry:

@@ -64,6 +64,9 @@ class CheckpointFacts:
     broken: tuple[BrokenFile, ...] = ()
     previous: OffsetEntry | None = None
     """The entry of `previous_batch`, where a pending batch starts; None when there is none or it could not be read."""
+    earlier: OffsetEntry | None = None
+    """The entry below `previous`: Spark does not read it, but it tells whether the batch in flight starts where the one before
+    it ended. None where no batch is in flight, where there is none, and where it can't be read."""
     commit: CommitEntry | None = None
     """The newest commit, when it could be read."""
     offsets_log: LogListing = field(default_factory=LogListing)
@@ -160,7 +163,26 @@ def read_checkpoint(storage: ReadableStorage, address: str) -> CheckpointFacts:
     is_there = facts.previous_batch >= 0 and facts.previous_batch in offsets_log.ids
     previous = reader.read_offsets(facts.previous_batch) if is_there else None
     commit = reader.read_commit(last_commit) if last_commit >= 0 else None
-    return replace(facts, previous=previous, commit=commit, broken=tuple(reader.broken))
+    earlier = _read_earlier(storage, facts) if previous and facts.has_pending_batch else None
+    return replace(facts, previous=previous, earlier=earlier, commit=commit, broken=tuple(reader.broken))
+
+
+def _read_earlier(storage: ReadableStorage, facts: CheckpointFacts) -> OffsetEntry | None:
+    """What is broken or cleaned up there keeps no start from working."""
+    below = bisect_left(facts.offsets_log.ids, facts.previous_batch)
+    if not below:
+        return None
+    batch = facts.offsets_log.ids[below - 1]
+    file = f"{OFFSETS}/{batch}"
+    try:
+        return parse_offsets(
+            storage.read(join(facts.address, file), limit=OFFSETS_LIMIT),
+            batch=batch,
+            address=file,
+            may_be_continuous=True,
+        )
+    except (DamagedFileError, ObjectNotFoundError, ObjectIsNoFileError, ObjectTooLargeError):
+        return None
 
 
 def _read_logs(storage: ReadableStorage, address: str) -> tuple[LogListing, LogListing]:

@@ -41,6 +41,19 @@ def test_what_is_not_there_is_not_handed_out(storage):
     assert facts.offsets_log.holes() == (range(1, 2),)
 
 
+def test_below_the_start_of_a_batch_in_flight_one_entry_more_is_read(storage):
+    facts = read(storage, planned=[2, 4, 5], committed=[4])
+
+    assert facts.earlier.batch == 2
+
+
+def test_an_entry_that_no_start_reads_may_be_broken(storage):
+    put(storage, "offsets/3", b"")
+    facts = read(storage, planned=[4, 5], committed=[4])
+
+    assert (facts.earlier, facts.broken) == (None, ())
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [(metadata(), True), (b"", True), (None, False)],

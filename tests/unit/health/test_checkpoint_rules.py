@@ -401,7 +401,37 @@ LOUD = [
         because="a file source that goes back",
         files=files(offsets_4=entry(4, source='{"logOffset":2}')),
         verdict=CRITICAL,
-        rules=("file-offset-back",),
+        rules=("backward-range",),
+    ),
+    Row(
+        because="a rate that goes back while a batch is in flight",
+        files=files(offsets_3=entry(3, source="5"), offsets_4=entry(4, source="3"), commits_4=None),
+        verdict=CRITICAL,
+        rules=("backward-range", "pending-batch"),
+    ),
+    Row(
+        because="a rate that goes back",
+        files=files(offsets_3=entry(3, source="5"), offsets_4=entry(4, source="3")),
+        verdict=CRITICAL,
+        rules=("offsets-moved-back",),
+    ),
+    Row(
+        because="a version of a table that goes back",
+        files=reading(offset(3), offset(4)),
+        verdict=CRITICAL,
+        rules=("offsets-moved-back",),
+    ),
+    Row(
+        because="the entry in which the batch in flight begins goes back",
+        files=files(offsets_3=entry(3, source='{"logOffset":1}'), commits_4=None),
+        verdict=CRITICAL,
+        rules=("offsets-moved-back", "pending-batch"),
+    ),
+    Row(
+        because="the entry in which the batch in flight begins is a copy",
+        files=files(offsets_3=entry(2), commits_4=None),
+        verdict=CRITICAL,
+        rules=("copied-entry", "pending-batch"),
     ),
     Row(
         because="a source that nobody here knows",
@@ -565,6 +595,11 @@ def test_a_compact_file_is_made_anew_of_what_is_still_there(names, way_out):
     (found,) = findings_of(Row(because="", files=source_log(*names), verdict=CRITICAL))
 
     assert way_out in found.repair
+
+
+def test_nobody_asks_where_a_committed_batch_began():
+    """The entry below the newest is not what the next batch begins at."""
+    assert not findings_of(Row(because="", files=files(offsets_3=entry(2)), verdict=NOTE))
 
 
 def test_a_snapshot_that_is_damaged_says_how_many_were_opened():

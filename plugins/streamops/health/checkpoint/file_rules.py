@@ -12,6 +12,10 @@ from streamops.health.engines import WithoutMetadata
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 FAILS = "each start fails, the same way each time"
+RESTORE_BOTH = (
+    "restore it and the entry below it from a copy, or write both anew with the end offsets that the progress events of their"
+    " batches show"
+)
 BACKUP = "from a copy of the checkpoint, if there is one"
 
 

@@ -1,4 +1,4 @@
-"""Rules about the sources in the two offset entries that a start reads: how many, of what form, and whether they go on.
+"""Rules about the sources in the two offset entries that a start reads: how many there are, and of what form.
 
 What Spark makes of each was tried on 4.2.0 (OffsetSeq, FileStreamSource, KafkaMicroBatchStream), see `make conformance`.
 """
@@ -6,12 +6,10 @@ What Spark makes of each was tried on 4.2.0 (OffsetSeq, FileStreamSource, KafkaM
 from collections.abc import Iterator
 
 from streamops.checkpoint import CheckpointFacts
-from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS, quoted
-from streamops.checkpoint.offsets import OffsetEntry
+from streamops.checkpoint.offsets import OffsetEntry, offset_pairs
 from streamops.checkpoint.source_offsets import (
     DeltaOffset,
-    FileOffset,
     KafkaOffset,
     OffsetForm,
     SourceOffset,
@@ -20,14 +18,10 @@ from streamops.checkpoint.source_offsets import (
     says_nothing,
 )
 from streamops.health.checkpoint.expectations import Expectations
-from streamops.health.checkpoint.file_rules import BACKUP, FAILS
+from streamops.health.checkpoint.file_rules import FAILS, RESTORE_BOTH
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
-_RESTORE = (
-    "restore it and the entry below it from a copy, or write both anew with the end offsets that the progress events of their"
-    " batches show"
-)
 _BARE_NUMBER = frozenset({OffsetForm.RATE, OffsetForm.FILES})
 """A file source reads the bare number that Spark 2.1 wrote."""
 _ALWAYS_READ = frozenset({OffsetForm.FILES, OffsetForm.DELTA})
@@ -87,7 +81,7 @@ def unlike_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[F
     if facts.newest is None:
         return
     batch = facts.newest.batch
-    for name, had, has in _offset_pairs(facts):
+    for name, had, has in offset_pairs(facts.previous, facts.newest):
         if has is None or not _is_unlike(had, has, facts):
             continue
         yield _unlike(
@@ -116,7 +110,7 @@ _REFUSALS: dict[OffsetForm | None, str] = {
 """What a source says of a text that is not its own (4.2.0)."""
 
 
-def _unlike(file: str, evidence: str, *, error: str, repair: str = _RESTORE) -> Finding:
+def _unlike(file: str, evidence: str, *, error: str, repair: str = RESTORE_BOTH) -> Finding:
     return Finding(
         rule="unlike-offsets",
         severity=Severity.CRITICAL,
@@ -129,28 +123,6 @@ def _unlike(file: str, evidence: str, *, error: str, repair: str = _RESTORE) -> 
     )
 
 
-def file_offset_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
-    """A file source's log id is lower than one batch before: its range ends before it begins."""
-    for name, had, has in _offset_pairs(facts):
-        if not isinstance(had, FileOffset) or not isinstance(has, FileOffset) or facts.newest is None:
-            continue
-        if has.log_offset >= had.log_offset:
-            continue
-        file = f"{OFFSETS}/{facts.newest.batch}"
-        evidence = f"source {name}: logOffset {had.log_offset} → {has.log_offset}"
-        yield Finding(
-            rule="file-offset-back",
-            severity=Severity.CRITICAL,
-            file=file,
-            evidence=evidence,
-            meaning=f"the source is asked for a range that ends before it begins: {FAILS}",
-            repair=_RESTORE,
-            start=StartEffect(
-                kind=AtStart.FAILS, summary=f"{file} ends before the entry below: {evidence}", error="assertion failed"
-            ),
-        )
-
-
 def impossible_kafka_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """A negative partition or offset: no position, though some stand for one in `startingOffsets`.
 
@@ -160,7 +132,7 @@ def impossible_kafka_offsets(facts: CheckpointFacts, expected: Expectations) -> 
     if facts.newest is None:
         return
     file = f"{OFFSETS}/{facts.newest.batch}"
-    for name, _, has in _offset_pairs(facts):
+    for name, _, has in offset_pairs(facts.previous, facts.newest):
         if not isinstance(has, KafkaOffset):
             continue
         odd = [place for place in has.positions if place.partition < 0 or place.next_offset < 0]
@@ -177,7 +149,7 @@ def impossible_kafka_offsets(facts: CheckpointFacts, expected: Expectations) -> 
             meaning="all that the topic still holds is read again, without an error"
             if is_reread
             else f"-1 and -2 mean latest and earliest in `startingOffsets` alone: {FAILS}",
-            repair=_RESTORE,
+            repair=RESTORE_BOTH,
             not_when="`failOnDataLoss=false` is no way out: the numbers are no positions",
             start=StartEffect(
                 kind=AtStart.REPEATS if is_reread else AtStart.FAILS,
@@ -203,7 +175,7 @@ def impossible_delta_offsets(facts: CheckpointFacts, expected: Expectations) -> 
                 file=file,
                 evidence=evidence,
                 meaning=f"the source refuses it: {FAILS}",
-                repair=_RESTORE,
+                repair=RESTORE_BOTH,
                 start=StartEffect(
                     kind=AtStart.FAILS,
                     summary=f"{file}: {evidence}, which Delta's source refuses",
@@ -215,124 +187,11 @@ def impossible_delta_offsets(facts: CheckpointFacts, expected: Expectations) -> 
 DELTA_VERSIONS = (1, 3)
 
 
-def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
-    """A Kafka partition stands lower than one batch before, or is gone (azure-event-hubs-spark#651).
-
-    The next batch begins there: a partition that is not in the entry is new to the source, and is read from its beginning.
-    """
-    if facts.newest is None or facts.previous is None:
-        return
-    file, before = f"{OFFSETS}/{facts.newest.batch}", f"{OFFSETS}/{facts.previous.batch}"
-    for name, had, has in _offset_pairs(facts):
-        if not isinstance(had, KafkaOffset) or not isinstance(has, KafkaOffset):
-            continue
-        gone, lower = _moved_back(had, has)
-        if not gone and not lower:
-            continue
-        shown = (gone + lower)[:SHOWN]
-        evidence = f"source {name}: {', '.join(shown)}{' …' if len(gone) + len(lower) > SHOWN else ''}"
-        yield Finding(
-            rule="offsets-moved-back",
-            severity=Severity.CRITICAL,
-            file=file,
-            evidence=evidence,
-            meaning=f"{_NEXT_OF_GONE if gone else _NEXT_OF_LOWER}: records are read again, unless the topic was deleted, or made"
-            " anew under the same name",
-            repair="see whether the topic was deleted or recreated, whether `failOnDataLoss` is false, and whether the query"
-            f" shares its `kafka.group.id`; if not, restore {file} and {before} from a copy, or put the end offsets in their"
-            " place that the progress events of their batches show",
-            not_when="when the topic was deleted or recreated on purpose: then the offsets are well. Do not put the offsets of"
-            " the entry below there: what the batch has read would come again",
-            start=StartEffect(
-                kind=AtStart.REPEATS if gone else AtStart.UNDECIDED,
-                summary=f"{file} against {before}: {evidence}: {_NEXT_OF_GONE if gone else _NEXT_OF_LOWER}",
-            ),
-        )
-
-
-_NEXT_OF_GONE = "the next batch reads a partition that is gone from its beginning"
-_NEXT_OF_LOWER = "the next batch goes on from the lower offset"
-
-
-def copied_entry(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
-    """The batch in flight ends where the one below it ends, in a query without state: Spark plans no such batch."""
-    facts, state = snapshot.facts, snapshot.state
-    if facts.newest is None or facts.previous is None or facts.previous.batch != facts.newest.batch - 1:
-        return
-    has_state = expected.stateful_operators > 0 or (state is not None and bool(state.operators))
-    is_same = facts.newest.sources == facts.previous.sources and facts.newest.source_ids == facts.previous.source_ids
-    is_other_query = expected.runs_continuously(facts) or facts.newest.header.has_control_batch
-    if not facts.has_pending_batch or not is_same or has_state or is_other_query:
-        return
-    file, below = f"{OFFSETS}/{facts.newest.batch}", f"{OFFSETS}/{facts.previous.batch}"
-    what = f"batch {facts.newest.batch} runs again without input, and what it had is not read"
-    yield Finding(
-        rule="copied-entry",
-        severity=Severity.CRITICAL,
-        file=file,
-        evidence=f"its sources end exactly where {below} ends",
-        meaning=f"one of the two is a copy, or was edited: {what}, and no error tells",
-        repair=f"restore both {BACKUP}; otherwise write {below} anew with the end offsets that the progress event of its batch"
-        f" shows, and move {file} aside, and `.{facts.newest.batch}.crc` with it: its batch is planned anew",
-        not_when=f"when the sink has had batch {facts.newest.batch} already: move nothing aside then",
-        start=StartEffect(
-            kind=AtStart.LOSES,
-            summary=f"{file} ends exactly where {below} ends, which Spark never plans: {what}",
-        ),
-    )
-
-
-def watermark_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
-    """The watermark that the next start takes is lower than one batch before: Spark's own only rises (WatermarkTracker).
-
-    A batch in flight takes its entry's; after a commit the higher one of entry and commit counts (MicroBatchExecution, 4.2.0).
-    """
-    if facts.newest is None or facts.previous is None:
-        return
-    had, has = facts.previous.header.watermark_ms, facts.newest.header.watermark_ms
-    after = facts.commit.next_watermark_ms if facts.commit and not facts.has_pending_batch else None
-    known = [watermark for watermark in (has, after) if watermark is not None]
-    if had is None or not known or max(known) >= had:
-        return
-    file = f"{OFFSETS}/{facts.newest.batch}"
-    evidence = f"watermark {had} → {max(known)} ms"
-    yield Finding(
-        rule="watermark-moved-back",
-        severity=Severity.CRITICAL,
-        file=file,
-        evidence=evidence,
-        meaning="rows that were too late count again, and windows that were closed and written may be written once more",
-        repair=f"put the watermark of {OFFSETS}/{facts.previous.batch} or a higher one in its place",
-        start=StartEffect(
-            kind=AtStart.UNDECIDED,
-            summary=f"{file} goes back, {evidence}: what was closed by the watermark may come out again",
-        ),
-    )
-
-
-def planned_backwards(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
-    """The newest batch was planned before the one below it: a clock was set back, or an entry is of another time."""
-    if facts.newest is None or facts.previous is None:
-        return
-    before, now = facts.previous.planned_at, facts.newest.planned_at
-    if before is None or now is None or now >= before:
-        return
-    yield Finding(
-        rule="planned-backwards",
-        severity=Severity.WARNING,
-        file=f"{OFFSETS}/{facts.newest.batch}",
-        evidence=f"planned at {now:%Y-%m-%d %H:%M:%S} UTC, {OFFSETS}/{facts.previous.batch} at {before:%Y-%m-%d %H:%M:%S} UTC",
-        meaning="the clock of the driver's host went back, or the entry is an older copy; time-outs of state that count in"
-        " processing time are late by that",
-        repair="see to the clocks of the hosts; where nobody changed them, compare the entry with a copy of the checkpoint",
-    )
-
-
 def unjudged_source(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """A source whose offsets nobody here knows, as Iceberg's, Kinesis' or one of Python's: what they say is not judged."""
     if facts.newest is None:
         return
-    for name, had, has in _offset_pairs(facts):
+    for name, had, has in offset_pairs(facts.previous, facts.newest):
         if not isinstance(has, UnknownOffset) or (had is not None and not isinstance(had, UnknownOffset)):
             continue
         moved = "" if had is None or had == has else f", {quoted(had.text)} in the entry below"
@@ -363,15 +222,6 @@ def _pairs(facts: CheckpointFacts) -> Iterator[tuple[str, str | None, str | None
         yield name, had.get(name), has.get(name)
 
 
-def _offset_pairs(facts: CheckpointFacts) -> Iterator[tuple[str, SourceOffset | None, SourceOffset | None]]:
-    before, now = facts.previous, facts.newest
-    if now is None:
-        return
-    had = before.offset_by_source if before else {}
-    for name, offset in zip(now.source_names, now.offsets, strict=True):
-        yield name, had.get(name), offset
-
-
 def _is_unlike(had: SourceOffset | None, has: SourceOffset, facts: CheckpointFacts) -> bool:
     """Whether no source reads both texts, and a start meets that."""
     before, now = form_of(had), form_of(has)
@@ -393,20 +243,6 @@ def _whose(offset: SourceOffset | None) -> str:
 
 def _text(entry: OffsetEntry, name: str) -> str:
     return quoted(dict(zip(entry.source_names, entry.sources, strict=True)).get(name) or "")
-
-
-def _moved_back(had: KafkaOffset, has: KafkaOffset) -> tuple[list[str], list[str]]:
-    """The partitions that are gone, and those that stand lower."""
-    now = {(place.topic, place.partition): place.next_offset for place in has.positions}
-    gone, lower = [], []
-    for place in had.positions:
-        later = now.get((place.topic, place.partition))
-        shown = f"{place.topic!r} partition {place.partition}: {place.next_offset} → "
-        if later is None:
-            gone.append(f"{shown}gone")
-        elif later < place.next_offset:
-            lower.append(f"{shown}{later}")
-    return gone, lower
 
 
 def _sources(count: int) -> str:

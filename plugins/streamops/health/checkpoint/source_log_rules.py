@@ -176,16 +176,9 @@ def _is_to_run(log_id: int, folder: str, snapshot: CheckpointSnapshot, reached: 
     facts = snapshot.facts
     if folder not in reached:
         return False
-    before = (
-        {
-            name: offset.log_offset
-            for name, offset in zip(facts.previous.source_names, facts.previous.offsets, strict=True)
-            if isinstance(offset, FileOffset)
-        }
-        if facts.previous
-        else {}
-    )
-    return log_id > (before.get(folder, -1) if facts.has_pending_batch else reached[folder])
+    begun = facts.previous.offset_by_source.get(folder) if facts.previous else None
+    before = begun.log_offset if isinstance(begun, FileOffset) else -1
+    return log_id > (before if facts.has_pending_batch else reached[folder])
 
 
 def misplaced_source_entries(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:

@@ -1,0 +1,240 @@
+"""Rules about how the offset entries that a start goes by follow on one another: offsets, watermarks and times only rise.
+
+A start goes on from the newest entry. A batch in flight begins where the entry below ends, so that whether that one is well is
+told by the entry below it in turn. What Spark makes of each was tried on 4.2.0, see `make conformance`.
+"""
+
+from collections.abc import Iterator
+
+from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.inspect import CheckpointSnapshot
+from streamops.checkpoint.layout import OFFSETS
+from streamops.checkpoint.offsets import OffsetEntry, offset_pairs
+from streamops.checkpoint.source_offsets import (
+    DeltaOffset,
+    FileOffset,
+    KafkaOffset,
+    RateMicroBatchOffset,
+    RateOffset,
+    SourceOffset,
+)
+from streamops.health.checkpoint.expectations import Expectations
+from streamops.health.checkpoint.file_rules import BACKUP, FAILS, RESTORE_BOTH
+from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
+
+SHOWN = 5
+
+
+def backward_range(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A source's range ends before it begins: it refuses to plan that, the source of files even for a batch that is committed."""
+    for name, had, has in offset_pairs(facts.previous, facts.newest):
+        back = _moved_back(had, has)[1]
+        if not back or not _is_refused(facts, has) or facts.newest is None:
+            continue
+        file = f"{OFFSETS}/{facts.newest.batch}"
+        evidence = f"source {name}: {back[0]}"
+        yield Finding(
+            rule="backward-range",
+            severity=Severity.CRITICAL,
+            file=file,
+            evidence=evidence,
+            meaning=f"the source is asked for a range that ends before it begins: {FAILS}",
+            repair=RESTORE_BOTH,
+            start=StartEffect(
+                kind=AtStart.FAILS,
+                summary=f"{file} ends before the entry below: {evidence}",
+                error=_REFUSALS.get(type(has), ""),
+            ),
+        )
+
+
+def _is_refused(facts: CheckpointFacts, offset: SourceOffset | None) -> bool:
+    is_rate = isinstance(offset, RateOffset | RateMicroBatchOffset)
+    return isinstance(offset, FileOffset) or (is_rate and facts.has_pending_batch)
+
+
+_REFUSALS: dict[type, str] = {FileOffset: "assertion failed", RateMicroBatchOffset: "INVALID_OFFSET"}
+
+
+def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A source stands lower than one batch before, or a partition is gone (azure-event-hubs-spark#651).
+
+    The next batch begins there: a partition that is not in the entry is new to the source, and is read from its beginning. Of a
+    topic lower offsets may be right, since one that was made anew begins at 0; of a table, files and rates they never are.
+    """
+    for before, now in _steps(facts):
+        is_newest = now is facts.newest
+        for name, had, has in offset_pairs(before, now):
+            if is_newest and _is_refused(facts, has):
+                continue
+            gone, lower = _moved_back(had, has)
+            if gone or lower:
+                yield _back(before, now, name, gone=gone, lower=lower, reader=_reader_of(facts, now))
+
+
+def _reader_of(facts: CheckpointFacts, entry: OffsetEntry) -> str:
+    """The batch that begins where the entry ends."""
+    return "the next batch" if entry is facts.newest else f"batch {facts.last_offset}, which is in flight,"
+
+
+def _back(
+    before: OffsetEntry, now: OffsetEntry, name: str, *, gone: list[str], lower: list[str], reader: str
+) -> Finding:
+    file, below = f"{OFFSETS}/{now.batch}", f"{OFFSETS}/{before.batch}"
+    evidence = f"source {name}: {', '.join((gone + lower)[:SHOWN])}{' …' if len(gone) + len(lower) > SHOWN else ''}"
+    is_topic = isinstance(now.offset_by_source.get(name), KafkaOffset)
+    comes = f"{reader} reads a partition that is gone from its beginning" if gone else f"{reader} goes on from there"
+    again = f"{comes}: what was read is read again" + (
+        ", unless the topic was deleted, or made anew under the same name" if is_topic else ""
+    )
+    return Finding(
+        rule="offsets-moved-back",
+        severity=Severity.CRITICAL,
+        file=file,
+        evidence=evidence,
+        meaning=again,
+        repair="see whether the topic was deleted or recreated, whether `failOnDataLoss` is false, and whether the query shares"
+        f" its `kafka.group.id`; if not, {RESTORE_BOTH}"
+        if is_topic
+        else RESTORE_BOTH,
+        not_when=("when the topic was deleted or recreated on purpose: then the offsets are well. " if is_topic else "")
+        + "Do not put the offsets of the entry below there: what the batch has read would come again",
+        start=StartEffect(
+            kind=AtStart.UNDECIDED if is_topic and not gone else AtStart.REPEATS,
+            summary=f"{file} against {below}: {evidence}: {comes}",
+        ),
+    )
+
+
+def copied_entry(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """An entry ends where the one below it ends, and a batch in flight goes by it: one of the two is a copy.
+
+    Spark plans no batch without input but for state (MicroBatchExecution, 4.2.0), and that one has a watermark or a time of its
+    own.
+    """
+    facts, state = snapshot.facts, snapshot.state
+    if not facts.has_pending_batch or expected.runs_continuously(facts):
+        return
+    has_state = expected.stateful_operators > 0 or (state is not None and bool(state.operators))
+    for before, now in _steps(facts):
+        if before.batch == now.batch - 1 and _is_copy(before, now, has_state=has_state):
+            yield _copied(before, now, is_newest=now is facts.newest, pending=facts.last_offset)
+
+
+def _is_copy(before: OffsetEntry, now: OffsetEntry, *, has_state: bool) -> bool:
+    if before.sources != now.sources or before.source_ids != now.source_ids or now.header.has_control_batch:
+        return False
+    return not has_state or (now.planned_at is not None and now.header == before.header)
+
+
+def _copied(before: OffsetEntry, now: OffsetEntry, *, is_newest: bool, pending: int) -> Finding:
+    file, below = f"{OFFSETS}/{now.batch}", f"{OFFSETS}/{before.batch}"
+    if is_newest:
+        kind, what = AtStart.LOSES, f"batch {now.batch} runs again without input, and what it had is not read"
+        repair = (
+            f"restore both {BACKUP}; otherwise write {below} anew with the end offsets that the progress event of its batch"
+            f" shows, and move {file} aside, and `.{now.batch}.crc` with it: its batch is planned anew"
+        )
+        not_when = f"when the sink has had batch {now.batch} already: move nothing aside then"
+    else:
+        kind, what = AtStart.REPEATS, f"batch {pending}, which is in flight, reads what batch {now.batch} has had again"
+        repair = RESTORE_BOTH
+        not_when = ""
+    return Finding(
+        rule="copied-entry",
+        severity=Severity.CRITICAL,
+        file=file,
+        evidence=f"its sources end exactly where {below} ends",
+        meaning=f"one of the two is a copy, or was edited: {what}, and no error tells",
+        repair=repair,
+        not_when=not_when,
+        start=StartEffect(
+            kind=kind, summary=f"{file} ends exactly where {below} ends, which Spark never plans: {what}"
+        ),
+    )
+
+
+def watermark_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The watermark that the next start takes is lower than one batch before: Spark's own only rises (WatermarkTracker).
+
+    A batch in flight takes its entry's; after a commit the higher one of entry and commit counts (MicroBatchExecution, 4.2.0).
+    """
+    if facts.newest is None or facts.previous is None:
+        return
+    had, has = facts.previous.header.watermark_ms, facts.newest.header.watermark_ms
+    after = facts.commit.next_watermark_ms if facts.commit and not facts.has_pending_batch else None
+    known = [watermark for watermark in (has, after) if watermark is not None]
+    if had is None or not known or max(known) >= had:
+        return
+    file = f"{OFFSETS}/{facts.newest.batch}"
+    evidence = f"watermark {had} → {max(known)} ms"
+    yield Finding(
+        rule="watermark-moved-back",
+        severity=Severity.CRITICAL,
+        file=file,
+        evidence=evidence,
+        meaning="rows that were too late count again, and windows that were closed and written may be written once more",
+        repair=f"put the watermark of {OFFSETS}/{facts.previous.batch} or a higher one in its place",
+        start=StartEffect(
+            kind=AtStart.UNDECIDED,
+            summary=f"{file} goes back, {evidence}: what was closed by the watermark may come out again",
+        ),
+    )
+
+
+def planned_backwards(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The newest batch was planned before the one below it: a clock was set back, or an entry is of another time."""
+    if facts.newest is None or facts.previous is None:
+        return
+    before, now = facts.previous.planned_at, facts.newest.planned_at
+    if before is None or now is None or now >= before:
+        return
+    yield Finding(
+        rule="planned-backwards",
+        severity=Severity.WARNING,
+        file=f"{OFFSETS}/{facts.newest.batch}",
+        evidence=f"planned at {now:%Y-%m-%d %H:%M:%S} UTC, {OFFSETS}/{facts.previous.batch} at {before:%Y-%m-%d %H:%M:%S} UTC",
+        meaning="the clock of the driver's host went back, or the entry is an older copy; time-outs of state that count in"
+        " processing time are late by that",
+        repair="see to the clocks of the hosts; where nobody changed them, compare the entry with a copy of the checkpoint",
+    )
+
+
+def _steps(facts: CheckpointFacts) -> Iterator[tuple[OffsetEntry, OffsetEntry]]:
+    """Pairs of entries that follow on one another, of which the later one decides where a batch to run begins."""
+    for before, now in ((facts.earlier, facts.previous), (facts.previous, facts.newest)):
+        if before is not None and now is not None:
+            yield before, now
+
+
+def _moved_back(had: SourceOffset | None, has: SourceOffset | None) -> tuple[list[str], list[str]]:
+    """The partitions that are gone, and what stands lower."""
+    match had, has:
+        case KafkaOffset(), KafkaOffset():
+            return _partitions_back(had, has)
+        case FileOffset(), FileOffset():
+            return [], _lower("logOffset", had.log_offset, has.log_offset)
+        case DeltaOffset(), DeltaOffset() if had.table_id == has.table_id:
+            return [], _lower("reservoirVersion", had.table_version, has.table_version)
+        case RateOffset(), RateOffset():
+            return [], _lower("offset", had.seconds, has.seconds)
+        case RateMicroBatchOffset(), RateMicroBatchOffset():
+            return [], _lower("offset", had.offset, has.offset)
+    return [], []
+
+
+def _lower(name: str, had: int, has: int) -> list[str]:
+    return [f"{name} {had} → {has}"] if has < had else []
+
+
+def _partitions_back(had: KafkaOffset, has: KafkaOffset) -> tuple[list[str], list[str]]:
+    now = {(place.topic, place.partition): place.next_offset for place in has.positions}
+    gone, lower = [], []
+    for place in had.positions:
+        later = now.get((place.topic, place.partition))
+        shown = f"{place.topic!r} partition {place.partition}: {place.next_offset} → "
+        if later is None:
+            gone.append(f"{shown}gone")
+        elif later < place.next_offset:
+            lower.append(f"{shown}{later}")
+    return gone, lower
