@@ -86,8 +86,8 @@ class DeltaLogError(StreamOpsError):
     """A Delta table is there, and its log can't be read."""
 
 
-class DeltaLogGapError(DeltaLogError):
-    """A Delta table's log lacks a commit that every reader needs: Delta itself refuses the table."""
+class BrokenDeltaLogError(DeltaLogError):
+    """A Delta table's log lacks a commit that every reader needs, or has a damaged one: Delta itself refuses the table."""
 
 
 class BackfillError(StreamOpsError):

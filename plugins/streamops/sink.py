@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from streamops.checkpoint.sink_log import SINK_LOG, SinkLogFacts, read_sink_log
 from streamops.deltalog import DeltaTableFacts, read_delta_table
 from streamops.deltalog.log_size import DELTA_LOG, commits_from
-from streamops.errors import DeltaLogError, DeltaLogGapError, MissingLibraryError, ObjectNotFoundError, StorageError
+from streamops.errors import BrokenDeltaLogError, DeltaLogError, MissingLibraryError, ObjectNotFoundError, StorageError
 from streamops.storage import ReadableStorage, join
 
 
@@ -136,5 +136,5 @@ def read_sink(
     except MissingLibraryError as error:
         return UnreadSink(address=address, reason=str(error), lacks_library=True)
     except (StorageError, DeltaLogError) as error:
-        return UnreadSink(address=address, reason=str(error), is_broken=isinstance(error, DeltaLogGapError))
+        return UnreadSink(address=address, reason=str(error), is_broken=isinstance(error, BrokenDeltaLogError))
     return MissingSink(address=address)

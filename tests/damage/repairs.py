@@ -213,6 +213,18 @@ def _conf_of_entry_below(patient: Patient, finding: Finding) -> None:
     file.write_text("\n".join(lines))
 
 
+def _partitions_of_other_entry(patient: Patient, finding: Finding) -> None:
+    key, named = "spark.sql.shuffle.partitions", re.search(r"the value of (offsets/\d+)", str(finding["repair"]))
+    assert named
+    other = json.loads((patient.checkpoint / named[1]).read_text().split("\n")[1])
+    file = patient.checkpoint / str(finding["file"])
+    lines = file.read_text().split("\n")
+    header = json.loads(lines[1])
+    header["conf"] = (header.get("conf") or {}) | {key: other["conf"][key]}
+    lines[1] = json.dumps(header, separators=(",", ":"))
+    file.write_text("\n".join(lines))
+
+
 def _renumber(patient: Patient, finding: Finding) -> None:
     """Each entry of the named files gets the number of its file."""
     for place, number in re.findall(r"(sources/\w+)/(\d+)\b", str(finding["evidence"])):
@@ -439,7 +451,19 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "odd-batch-names": (Way(name="move them out", phrase="move them out of the folder", act=_move_odd_names),),
     "orphan-checksums": (
-        Way(name="delete the checksum", phrase=r"delete (offsets|commits)/\.\d+\.crc", act=_delete_checksum),
+        Way(name="restore", phrase=r"restore offsets/\d+ from a copy", act=_restore_quoted),
+        Way(
+            name="write anew",
+            phrase="or write it anew with the end offsets that the progress event",
+            act=_rebuild_on_entry_below,
+        ),
+        Way(
+            name="delete the checksum of an entry",
+            phrase=r"delete offsets/\.\d+\.crc alone only where the sink did not get batch",
+            act=_delete_checksum,
+            is_allowed=lambda patient: not patient.sink_has_newest,
+        ),
+        Way(name="delete the checksum of a commit", phrase=r"delete commits/\.\d+\.crc", act=_delete_checksum),
     ),
     "missing-source-log": (
         Way(name="restore the entry", phrase=r"restore offsets/\d+ from a copy", act=_restore_quoted),
@@ -508,6 +532,14 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way(name="restore", phrase="restore them from a copy", act=_restore_misplaced),
         Way(name="renumber", phrase="put their own number back as batchId", act=_renumber),
     ),
+    "unpinned-partitions": (
+        Way(
+            name="value of the other entry",
+            phrase=r"add spark\.sql\.shuffle\.partitions to `conf` in the second line, with the value of offsets/\d+",
+            act=_partitions_of_other_entry,
+        ),
+        Way(name="value of the query", phrase="with the value that the query was started with"),
+    ),
     "impossible-confs": (
         Way(
             name="value of the entry below",
@@ -562,7 +594,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "missing-sink": (Way(name="look", phrase="see whether the address is right"),),
     "unread-sink": (
-        Way(name="restore the commits", phrase="restore the missing commits", act=_restore_each("out/_delta_log")),
+        Way(name="restore the commits", phrase="restore the named commits", act=_restore_each("out/_delta_log")),
         Way(name="look", phrase="make it readable from here"),
     ),
     "another-delta-table": (
@@ -582,7 +614,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "unread-kafka": (Way(name="look", phrase="make the broker answer with DESCRIBE on the topic"),),
     "unread-delta-source": (
-        Way(name="restore the commits", phrase="restore the missing commits", act=_restore_data_files),
+        Way(name="restore the commits", phrase="restore the named commits", act=_restore_data_files),
         Way(name="look", phrase="see whether the address is right|make it readable"),
     ),
     "unread-delta-versions": (Way(name="look", phrase="make it readable from here"),),

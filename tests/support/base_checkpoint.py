@@ -12,7 +12,18 @@ INPUT = "hdfs://cluster/input"
 SOURCE = FilesSource(path=INPUT, format=FileFormat.JSON, schema="n BIGINT")
 """What a stream on it declares."""
 BASE_ID = "11111111-2222-3333-4444-555555555555"
-HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1772366400000,"conf":{}}'
+
+
+def header(*, partitions=1):
+    """With those settings of Spark 4.2 that each batch needs, and that tell the version."""
+    conf = {
+        "spark.sql.shuffle.partitions": str(partitions),
+        "spark.sql.streaming.queryEvolution.enableSourceEvolution": "false",
+    }
+    return json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": 1772366400000, "conf": conf}, separators=(",", ":"))
+
+
+HEADER = header()
 
 
 def entry(batch, *, source=None, header=HEADER, version="v1"):
@@ -27,10 +38,10 @@ def source_entry(batch):
     return f"v1\n{json.dumps(line, separators=(',', ':'))}".encode()
 
 
-def files(**changed):
+def files(*, partitions=1, **changed):
     """Its files by name; `offsets_4=None` removes one, bytes replace it."""
     found = {"metadata": json.dumps({"id": BASE_ID}).encode()}
-    found |= {f"offsets/{batch}": entry(batch) for batch in range(5)}
+    found |= {f"offsets/{batch}": entry(batch, header=header(partitions=partitions)) for batch in range(5)}
     found |= {f"commits/{batch}": b'v1\n{"nextBatchWatermarkMs":0}' for batch in range(5)}
     found |= {f"sources/0/{batch}": source_entry(batch) for batch in range(5)}
     for name, content in changed.items():

@@ -355,6 +355,17 @@ OFFSET_ROWS = (
     _source("{}", code="Q8f", batch=3, error=_NO_OFFSET),
     Row(code="Q8g", damage=(line("offsets/4", 2, half), only_lines("offsets/4", 2)), runs=None, error="end-of-input"),
     Row(code="Q8i", damage=(line("offsets/4", 2, _without_confs),), runs=5),
+    Row(code="Q8j", damage=(line("offsets/4", 2, _without_confs), gone("commits/4")), runs=None, error="None.get"),
+    Row(code="Q8k", damage=(line("offsets/3", 2, _without_confs), gone("commits/4")), runs=None, error="None.get"),
+    Row(
+        code="Q8l",
+        damage=(
+            gone(*(f"offsets/{batch}" for batch in range(1, 5)), *(f"commits/{batch}" for batch in range(5))),
+            line("offsets/0", 2, _without_confs),
+        ),
+        runs=0,
+        reruns=(0,),
+    ),
     Row(code="Q8h", damage=(put("metadata", b"\0" * 45),), runs=None, error="Illegal character"),
 )
 """What the texts of sources and the lines of their logs say, and what follows them. Tried on 4.2.0."""

@@ -5,13 +5,21 @@ on one with a changed byte, and reads nothing behind the mark at the end (tried 
 side files; Hadoop's side files are not asked for them).
 """
 
+import json
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from streamops.checkpoint.lz4_blocks import MAGIC, unpacked
-from streamops.checkpoint.side_files import is_stale, spark_trouble
-from streamops.checkpoint.state_snapshots import NO_CHECKSUMS, BrokenStateFile, Checksums, StateFileFacts
+from streamops.checkpoint.state_snapshots import (
+    NO_CHECKSUMS,
+    BrokenStateFile,
+    Checksums,
+    StateFileFacts,
+    spark_trouble,
+)
 from streamops.errors import ObjectNotFoundError, ObjectTooLargeError
 from streamops.storage import ReadableStorage, join, parent
+from streamops.storage.side_files import is_stale
 
 MAX_READ = 100
 """Files that are read, those of the newest versions first: what a crash or a full disk leaves."""
@@ -36,17 +44,22 @@ def read_changes(
     """Look into the files at these places below a checkpoint. Raises StorageError when a place can't be asked.
 
     `codec`: as the offset log pins it; of another than LZ4 it is known that a file is not empty and that it is not LZ4's. A
-    file that was cleaned up meanwhile is no longer loaded, and nothing is said of it.
+    file that was cleaned up meanwhile is no longer loaded, and nothing is said of it. Of files with unique ids those count that
+    the newest one of their folder names.
     """
     newest_first = sorted(files, key=_version, reverse=True)[:MAX_FILES]
     left = MAX_BYTES
     troubles: dict[str, str] = {}
     stale: list[str] = []
+    lineages = _Lineages(files)
     for number, file in enumerate(newest_first):
         address = join(checkpoint, file)
+        if not lineages.has(file):
+            continue
         if number < MAX_READ and left > 0:
             content = _content(storage, address)
             troubles[file] = "" if content is None else _trouble(content, codec)
+            lineages.learn(file, content or b"")
             left -= len(content or b"")
             if content and file in checksums.of_spark:
                 troubles[file] = troubles[file] or spark_trouble(storage, address, content)
@@ -64,6 +77,52 @@ def read_changes(
 
 
 _EMPTY = "it is empty"
+
+
+class _Lineages:
+    """Which of the changelogs with unique ids count: a batch that ran twice has left two of a version.
+
+    The newest one of a store names those before it since a snapshot (StateStoreChangelogWriterV3 and V4; 4.0 to 4.3).
+    """
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self._alike = Counter((parent(file), _version(file)) for file in files)
+        self._counting: dict[str, set[str]] = {}
+
+    def has(self, file: str) -> bool:
+        """Whether a load reads the file; a second one of a version does not count before it is known which of them does."""
+        folder, _, name = file.rpartition("/")
+        counting = self._counting.get(folder)
+        return self._alike[folder, _version(file)] == 1 if counting is None else name in counting
+
+    def learn(self, file: str, content: bytes) -> None:
+        """From the newest file of a folder, which comes first."""
+        folder, _, name = file.rpartition("/")
+        if "_" in name and folder not in self._counting and content.startswith(MAGIC):
+            before = _lineage(unpacked(content)[0])
+            if before is not None:
+                self._counting[folder] = {name, *(f"{version}_{unique_id}.changelog" for version, unique_id in before)}
+
+
+def _lineage(changes: bytes) -> list[tuple[int, str]] | None:
+    """Two texts of Java's `writeUTF` stand at the beginning: the version of the format, and a list in JSON."""
+    version, rest = _java_text(changes)
+    text, _ = _java_text(rest)
+    if version not in WITH_LINEAGE:
+        return None
+    try:
+        named = json.loads(text)
+        return [(int(one["version"]), str(one["checkpointUniqueId"])) for one in named]
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+WITH_LINEAGE = ("v3", "v4")
+
+
+def _java_text(content: bytes) -> tuple[str, bytes]:
+    length = int.from_bytes(content[:2], "big")
+    return content[2 : 2 + length].decode(errors="replace"), content[2 + length :]
 
 
 def _version(file: str) -> int:

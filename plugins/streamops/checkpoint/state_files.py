@@ -114,13 +114,13 @@ class StoreFiles:
     ) -> tuple[str, ...]:
         """The files of changes that a load of a version reads, those of HDFS with the snapshot that it begins with.
 
-        With a unique id the file of the version itself alone: which ones come before it stands in the file. None where names
-        do not tell whose files count.
+        With a unique id all that the versions before it may be: which of them count stands in the file of the version itself.
+        None where names do not tell whose files count.
         """
         if version <= 0:
             return ()
         if unique_id:
-            return (f"{version}_{unique_id}.changelog",) if (version, unique_id) in self.changelogs else ()
+            return self._changes_by_id(version, unique_id)
         own = provider if self.provider is Provider.UNKNOWN else self.provider
         if own is Provider.HDFS:
             start = _newest(_plain(self.snapshots), version)
@@ -129,6 +129,13 @@ class StoreFiles:
         if own is Provider.ROCKSDB:
             return _between(_plain(self.changelogs), _newest(_plain(self.zips), version), version, ".changelog")
         return ()
+
+    def _changes_by_id(self, version: int, unique_id: str) -> tuple[str, ...]:
+        if (version, unique_id) not in self.changelogs or (version, unique_id) in self.zips:
+            return ()
+        start = _newest({known for known, _ in self.zips}, version - 1)
+        before = sorted((known, one) for known, one in self.changelogs if one and start < known < version)
+        return tuple(f"{known}_{one}.changelog" for known, one in (*before, (version, unique_id)))
 
     def spare_for(self, version: int) -> str:
         """The snapshot that a load begins with and could do without: all changes since the one before it are there.

@@ -7,10 +7,10 @@ SST file of the right size is not looked at.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from streamops.checkpoint.side_files import is_stale, side_file, spark_trouble
-from streamops.checkpoint.state_metadata import ManifestFile, parse_snapshot_zip
-from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError
+from streamops.checkpoint.state_metadata import ManifestFile, parse_snapshot_zip, parse_spark_checksum
+from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError, ObjectUnreadableError
 from streamops.storage import ReadableStorage, join, parent
+from streamops.storage.side_files import is_stale, side_file
 
 MAX_SNAPSHOTS = 20
 """Snapshots that are opened: of more stores the first ones stand for all."""
@@ -130,3 +130,14 @@ def _is_changed(storage: ReadableStorage, address: str) -> bool:
         return is_stale(storage, address, storage.read(address))
     except ObjectNotFoundError:
         return False
+
+
+def spark_trouble(storage: ReadableStorage, address: str, content: bytes) -> str:
+    """Why Spark's own checksum refuses a file; empty where it fits in size, or can't be read. StorageError."""
+    try:
+        checksum = parse_spark_checksum(storage.read(f"{address}.crc"), address=address)
+    except (ObjectNotFoundError, ObjectUnreadableError, CheckpointError):
+        return ""
+    if checksum.main_file_size == len(content):
+        return ""
+    return f"it has {len(content)} bytes, its checksum file says {checksum.main_file_size}"

@@ -5,14 +5,17 @@ Names as the Delta protocol has them: `…07.json` for a commit, `…05.checkpoi
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from streamops.errors import DeltaLogError, ObjectNotFoundError
+from streamops.errors import DeltaLogError, ObjectNotFoundError, ObjectUnreadableError
 from streamops.storage import FileDetail, ReadableStorage, join
+from streamops.storage.side_files import is_stale
 
 DELTA_LOG = "_delta_log"
 SHOWN = 5
+MAX_CHECKED = 100
+"""Commits that are held against their side files: Delta writes a checkpoint every 10 or every 100."""
 
 _COMMIT = re.compile(r"(\d{20})\.json", re.ASCII)
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.(?:\d{10}\.\d{10}\.)?(?:[0-9a-f-]{36}\.)?(?:parquet|json)", re.ASCII)
@@ -31,6 +34,8 @@ class LogSize:
     """The lowest version that is there as a commit of its own, as a streaming source reads it; None where none is."""
     missing: tuple[int, ...] = ()
     """Versions above the newest checkpoint that are not there, although newer ones are, at most SHOWN of them."""
+    stale: tuple[str, ...] = ()
+    """Names of commits among them that Hadoop's side file does not fit, at most SHOWN: a reader fails on each (Delta 4.4)."""
 
 
 def log_size(storage: ReadableStorage, table: str) -> LogSize:
@@ -57,7 +62,21 @@ def log_size(storage: ReadableStorage, table: str) -> LogSize:
         size=sum(detail.size for detail in details),
         earliest_commit=min(commits.values(), default=None),
         missing=_missing({version for version in commits.values() if version > newest}, above=newest),
+        stale=tuple(_stale(storage, folder, [name for name in needed if name in commits], {*names}))[:SHOWN],
     )
+
+
+def _stale(storage: ReadableStorage, folder: str, commits: list[str], names: Collection[str]) -> Iterator[str]:
+    """The newest MAX_CHECKED commits that have a side file, which they have on local file systems alone."""
+    checked = [name for name in sorted(commits) if f".{name}.crc" in names][-MAX_CHECKED:]
+    for name in checked:
+        address = join(folder, name)
+        try:
+            content = storage.read(address)
+        except (ObjectNotFoundError, ObjectUnreadableError):
+            continue
+        if is_stale(storage, address, content):
+            yield name
 
 
 def _missing(versions: Collection[int], *, above: int) -> tuple[int, ...]:

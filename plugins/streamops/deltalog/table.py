@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from streamops.deltalog.log_size import log_size
 from streamops.deltalog.retention import TableRetention, retention_of
-from streamops.errors import DeltaLogError, DeltaLogGapError, MissingLibraryError, ObjectNotFoundError
+from streamops.errors import BrokenDeltaLogError, DeltaLogError, MissingLibraryError, ObjectNotFoundError
 from streamops.storage import ReadableStorage
 from streamops.storage.address import local_path
 
@@ -67,8 +67,8 @@ def read_delta_table(storage: ReadableStorage, address: str, *, applications: It
     """The table at a canonical address, with the transactions of at most MAX_APPLICATIONS applications.
 
     Raises ObjectNotFoundError where no table lies there, StorageError where the place can't be asked, DeltaLogError for a log
-    that can't be read or is larger than MAX_LOG_BYTES, DeltaLogGapError for one that lacks a commit, MissingLibraryError
-    without the extra `delta`.
+    that can't be read or is larger than MAX_LOG_BYTES, BrokenDeltaLogError for one that lacks a commit or whose checksum
+    refuses one, MissingLibraryError without the extra `delta`.
     """
     size = log_size(storage, address)
     if size.size > MAX_LOG_BYTES or size.files > MAX_LOG_FILES:
@@ -78,8 +78,13 @@ def read_delta_table(storage: ReadableStorage, address: str, *, applications: It
         )
     if size.missing:
         lacks = ", ".join(map(str, size.missing))
-        raise DeltaLogGapError(
+        raise BrokenDeltaLogError(
             f"{address}: its log lacks version {lacks}, and has newer ones: Delta refuses such a table"
+        )
+    if size.stale:
+        raise BrokenDeltaLogError(
+            f"{address}: its log's {', '.join(size.stale)} is not what the .crc beside it was written for: Delta refuses such a"
+            " table"
         )
     table = _opened(address)
     try:

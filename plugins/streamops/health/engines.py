@@ -53,6 +53,9 @@ class Engine:
     missing_operator_error: str = ""
     """Text of the error where the folder of an operator is missing, `…_MISSING_STATE_DIRECTORY` where it was the only one, else
     `…_NOT_MATCH_IN_STATE_METADATA`; empty where it depends on the query."""
+    asks_for_partitions: bool = False
+    """Whether a batch in flight needs the shuffle partitions in its own entry and in the one below: 4.2 compares the two, to tell
+    a repartition of the state, and stops with `None.get` where one lacks them (tried on 4.1.4 and 4.2.0)."""
     goes_round_snapshots: bool = False
     """Whether a broken snapshot of a store is replaced by the one before it and the changes since (SPARK-54121)."""
     first_finishing: int = 0
@@ -130,24 +133,12 @@ ENGINES = {
             missing_state_error="CANNOT_LOAD_STATE_STORE",
             broken_state_error="CANNOT_LOAD_STATE_STORE",
             missing_operator_error="STREAMING_STATEFUL_OPERATOR_",
-            goes_round_snapshots=True,
-        ),
-        Engine(
-            version="4.3",
-            offset_formats=("v1", "v2"),
-            commit_formats=("v1", "v2", "v3"),
-            without_metadata=WithoutMetadata.REFUSED,
-            without_offsets=WithoutOffsets.REFUSED,
-            without_offsets_error="assertion failed",
-            without_previous_error="Previous batch {batch} not found in offset log",
-            reads_source_as_name=True,
-            missing_state_error="CANNOT_LOAD_STATE_STORE",
-            broken_state_error="CANNOT_LOAD_STATE_STORE",
-            missing_operator_error="STREAMING_STATEFUL_OPERATOR_",
+            asks_for_partitions=True,
             goes_round_snapshots=True,
         ),
     )
 }
+ENGINES["4.3"] = replace(ENGINES["4.2"], version="4.3")
 
 PINNED = ENGINES["4.2"]
 """The Spark that streamops itself submits with."""

@@ -1,5 +1,7 @@
 """The files of changes that a start loads: whole, or empty, cut or changed."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,3 +97,37 @@ def test_a_broken_snapshot_counts_where_spark_can_not_go_round_it():
     assert [fails(alone, version) for version in ("4.1", "4.2")] == [True, True]
     (told,) = checked(found).findings
     assert (told.rule, told.severity) == ("broken-state-file", Severity.WARNING)
+
+
+def changelog(version, before):
+    """As V3 writes it: the format and the changelogs since the last snapshot, then the changes."""
+    lineage = json.dumps([{"version": number, "checkpointUniqueId": name} for number, name in before])
+    texts = b"".join(len(text).to_bytes(2, "big") + text for text in (b"v3", lineage.encode()))
+    return {f"state/0/0/{version}.changelog": block(texts + END) + EMPTY_BLOCK}
+
+
+def troubled(found):
+    storage = MemoryStorage()
+    for file, content in found.items():
+        storage.write(join(ADDRESS, file), content)
+    return [broken.file for broken in read_changes(storage, ADDRESS, list(found)).broken]
+
+
+def test_of_a_version_that_ran_twice_the_newest_changelog_tells_which_file_counts():
+    newest = changelog("3_c", [(1, "a"), (2, "b")])
+    before = changelog("1_a", []) | changelog("2_b", [(1, "a")])
+
+    assert troubled({**before, "state/0/0/2_killed.changelog": b"", **newest}) == []
+    assert troubled({**before, "state/0/0/2_b.changelog": b"", **changelog("2_again", []), **newest}) == [
+        "state/0/0/2_b.changelog"
+    ]
+
+
+def test_where_the_newest_changelog_tells_nothing_the_only_file_of_a_version_counts():
+    newest = {"state/0/0/3_c.changelog": b""}
+    twice = {"state/0/0/2_b.changelog": b"", "state/0/0/2_killed.changelog": b""}
+
+    assert troubled({"state/0/0/1_a.changelog": b"", **twice, **newest}) == [
+        "state/0/0/1_a.changelog",
+        "state/0/0/3_c.changelog",
+    ]

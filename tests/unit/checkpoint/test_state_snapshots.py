@@ -84,7 +84,7 @@ def test_with_unique_ids_the_commit_names_the_snapshot():
 
 
 def test_no_more_than_so_many_are_opened():
-    found = files()
+    found = files(partitions=MAX_SNAPSHOTS + 10)
     for partition in range(MAX_SNAPSHOTS + 10):
         found |= store_at(5, partition=partition)
     counting = CountingStorage(stored(found))

@@ -1,12 +1,15 @@
 """Delta tables read without Spark, whole and broken."""
 
+import shutil
 import sys
+from contextlib import nullcontext
 
 import pytest
 
+from damage.checksums import rewrite
 from streamops.deltalog import QueryWrites, read_delta_table
 from streamops.deltalog.table import MAX_LOG_BYTES
-from streamops.errors import DeltaLogError, DeltaLogGapError, MissingLibraryError, ObjectNotFoundError, StorageError
+from streamops.errors import BrokenDeltaLogError, DeltaLogError, MissingLibraryError, ObjectNotFoundError, StorageError
 from streamops.storage.local import LocalStorage
 from support.checkpoints import OTHER_QUERY_ID, QUERY_ID
 from support.delta_table import TABLE_ID, creation, idempotent_write, streaming_update, write_table
@@ -115,7 +118,19 @@ def test_a_log_that_lacks_a_commit_is_told_apart_from_one_that_is_not_understood
     """Delta refuses such a table, for whoever reads or writes it."""
     (tmp_path / "orders" / "_delta_log" / f"{2:020d}.json").unlink()
 
-    with pytest.raises(DeltaLogGapError, match="its log lacks version 2, and has newer ones"):
+    with pytest.raises(BrokenDeltaLogError, match="its log lacks version 2, and has newer ones"):
+        read(five_batches)
+
+
+@pytest.mark.parametrize(("version", "is_refused"), [(3, False), (2, True)], ids=["fits", "stale"])
+def test_a_commit_that_its_side_file_does_not_fit_is_refused(five_batches, tmp_path, version, is_refused):
+    """Delta reads its log through Hadoop, which asks for the side files of a local file system (tried on Delta 4.4)."""
+    log = tmp_path / "orders" / "_delta_log"
+    shutil.copy(log / f"{version:020d}.json", tmp_path / f"{3:020d}.json")
+    rewrite(tmp_path / f"{3:020d}.json")
+    shutil.copy(tmp_path / f".{3:020d}.json.crc", log)
+
+    with pytest.raises(BrokenDeltaLogError, match=f"its log's {3:020d}.json is not") if is_refused else nullcontext():
         read(five_batches)
 
 

@@ -130,7 +130,7 @@ QUIET = [
 ]
 
 PARTITIONS = "spark.sql.shuffle.partitions"
-PINNED = files(offsets_4=entry(4, header=HEADER.replace('"conf":{}', f'"conf":{{"{PARTITIONS}":"200"}}')))
+PINNED = files(offsets_4=entry(4, header=HEADER.replace(f'"{PARTITIONS}":"1"', f'"{PARTITIONS}":"200"')))
 
 
 def source_log(*names):
@@ -342,7 +342,7 @@ LOUD = [
         files=files()
         | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 6)}
         | {"state/0/_metadata/metadata": AGGREGATION, "state/0/0/_metadata/schema": schema("n")}
-        | {"offsets/4": entry(4, header=HEADER.replace("{}", '{"spark.sql.shuffle.partitions":"1"}'))},
+        | {"offsets/4": entry(4, header=HEADER)},
         verdict=CRITICAL,
         rules=("unfit-state-confs",),
     ),
@@ -387,9 +387,21 @@ LOUD = [
     ),
     Row(
         because="shuffle partitions that are no number",
-        files=files(offsets_4=entry(4, header=HEADER.replace("{}", '{"spark.sql.shuffle.partitions":"x"}'))),
+        files=files(offsets_4=entry(4, header=HEADER.replace(f'"{PARTITIONS}":"1"', f'"{PARTITIONS}":"x"'))),
         verdict=CRITICAL,
         rules=("impossible-confs",),
+    ),
+    Row(
+        because="a batch in flight that does not pin its shuffle partitions",
+        files=files(offsets_4=entry(4, header=HEADER.replace(PARTITIONS, "spark.x")), commits_4=None),
+        verdict=CRITICAL,
+        rules=("unpinned-partitions", "pending-batch"),
+    ),
+    Row(
+        because="the topics of a source are gone from its newest entry",
+        files=files(offsets_3=kafka_entry(3, '{"t":{"0":9}}'), offsets_4=kafka_entry(4, "{}")),
+        verdict=CRITICAL,
+        rules=("offsets-moved-back",),
     ),
     Row(
         because="a Delta offset of a form that there is not",

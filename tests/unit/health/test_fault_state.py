@@ -31,7 +31,7 @@ def pinned(**confs):
     return files(offsets_4=entry(4, header=json.dumps(header)))
 
 
-WHOLE = files() | deltas(1, 2, 3, 4, 5) | deltas(1, 2, 3, 4, 5, partition=1)
+WHOLE = files(partitions=2) | deltas(1, 2, 3, 4, 5) | deltas(1, 2, 3, 4, 5, partition=1)
 
 
 def without_files(*names):

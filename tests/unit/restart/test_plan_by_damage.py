@@ -125,7 +125,8 @@ def test_input_of_a_committed_batch_is_no_loss():
     ],
 )
 def test_state_that_can_not_be_loaded_ends_a_start(changes, error):
-    found = files() | {f"state/0/{partition}/{v}.delta": CHANGES for partition in (0, 1) for v in range(1, 6)} | changes
+    whole = {f"state/0/{partition}/{v}.delta": CHANGES for partition in (0, 1) for v in range(1, 6)}
+    found = files(partitions=2) | whole | changes
     kept = {name: content for name, content in found.items() if content is not None}
 
     assert in_depth(kept).expected_error == error

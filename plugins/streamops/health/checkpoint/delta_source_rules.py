@@ -14,6 +14,7 @@ from streamops.checkpoint.layout import OFFSETS, quoted
 from streamops.delta_source import Fit, delta_source, is_in_flight, needed_files
 from streamops.deltalog import PendingVersions, RemovedFile
 from streamops.deltalog.stops import stop_of
+from streamops.health.checkpoint.file_rules import RESTORE_COMMITS
 from streamops.health.pace import in_words
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 from streamops.sink import DeltaSink, MissingSink, Sink, UnreadSink
@@ -54,7 +55,7 @@ def unread_delta_source(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> 
         start=StartEffect(kind=AtStart.FAILS, summary=f"the table that is read can't be read: {evidence}")
         if is_broken
         else None,
-        repair="restore the missing commits of the table's log from a copy"
+        repair=RESTORE_COMMITS
         if is_broken
         else "see whether the address is right"
         if isinstance(place, MissingSink)

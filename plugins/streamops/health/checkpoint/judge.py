@@ -69,6 +69,7 @@ LOG_RULES: tuple[Rule, ...] = (
     order_rules.planned_backwards,
     offset_rules.unjudged_source,
     state_conf_rules.impossible_confs,
+    state_conf_rules.unpinned_partitions,
     shape_rules.commits_missing_below_newest,
     shape_rules.missing_commits,
     shape_rules.odd_batch_names,

@@ -17,6 +17,8 @@ from streamops.checkpoint.source_offsets import (
     RateMicroBatchOffset,
     RateOffset,
     SourceOffset,
+    UnknownOffset,
+    says_nothing,
 )
 from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.checkpoint.file_rules import BACKUP, FAILS, RESTORE_BOTH
@@ -82,7 +84,7 @@ def _back(
 ) -> Finding:
     file, below = f"{OFFSETS}/{now.batch}", f"{OFFSETS}/{before.batch}"
     evidence = f"source {name}: {', '.join((gone + lower)[:SHOWN])}{' …' if len(gone) + len(lower) > SHOWN else ''}"
-    is_topic = isinstance(now.offset_by_source.get(name), KafkaOffset)
+    is_topic = isinstance(before.offset_by_source.get(name), KafkaOffset)
     comes = f"{reader} reads a partition that is gone from its beginning" if gone else f"{reader} goes on from there"
     again = f"{comes}: what was read is read again" + (
         ", unless the topic was deleted, or made anew under the same name" if is_topic else ""
@@ -212,10 +214,12 @@ def _moved_back(had: SourceOffset | None, has: SourceOffset | None) -> tuple[lis
     match had, has:
         case KafkaOffset(), KafkaOffset():
             return _partitions_back(had, has)
+        case KafkaOffset(), UnknownOffset() if says_nothing(has):
+            return _partitions_back(had, KafkaOffset(positions=()))
         case FileOffset(), FileOffset():
             return [], _lower("logOffset", had.log_offset, has.log_offset)
         case DeltaOffset(), DeltaOffset() if had.table_id == has.table_id:
-            return [], _lower("reservoirVersion", had.table_version, has.table_version)
+            return [], _table_back(had, has)
         case RateOffset(), RateOffset():
             return [], _lower("offset", had.seconds, has.seconds)
         case RateMicroBatchOffset(), RateMicroBatchOffset():
@@ -225,6 +229,14 @@ def _moved_back(had: SourceOffset | None, has: SourceOffset | None) -> tuple[lis
 
 def _lower(name: str, had: int, has: int) -> list[str]:
     return [f"{name} {had} → {has}"] if has < had else []
+
+
+def _table_back(had: DeltaOffset, has: DeltaOffset) -> list[str]:
+    """Files count within a version and within its snapshot; a negative index is a mark, no file (DeltaSourceOffset)."""
+    is_same = (had.table_version, had.is_starting_version) == (has.table_version, has.is_starting_version)
+    if is_same and had.index >= 0:
+        return _lower(f"version {had.table_version}, index", had.index, has.index)
+    return _lower("reservoirVersion", had.table_version, has.table_version)
 
 
 def _partitions_back(had: KafkaOffset, has: KafkaOffset) -> tuple[list[str], list[str]]:

@@ -6,6 +6,7 @@ from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.layout import COMMITS, OFFSETS
 from streamops.checkpoint.listing import LogListing
 from streamops.health.checkpoint.expectations import Expectations
+from streamops.health.checkpoint.file_rules import BACKUP
 from streamops.health.engines import WithoutOffsets
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
@@ -129,7 +130,10 @@ def odd_batch_names(facts: CheckpointFacts, expected: Expectations) -> Iterator[
 
 
 def orphan_checksums(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
-    """A side file of the local file system without its file, where the next file is written."""
+    """A side file of the local file system without its file: what is to be written under that name can't be written.
+
+    It also tells that the file was there: a batch whose entry is gone may have run.
+    """
     if not facts.address.startswith("file:"):
         return
     next_batch = facts.next_batch
@@ -137,23 +141,37 @@ def orphan_checksums(facts: CheckpointFacts, expected: Expectations) -> Iterator
     for log, listing in ((OFFSETS, facts.offsets_log), (COMMITS, facts.commits_log)):
         for batch in listing.orphan_checksums[:SHOWN]:
             is_met_first = log == OFFSETS and batch == next_batch and not is_planned
+            is_to_write = batch >= next_batch
             yield Finding(
                 rule="orphan-checksums",
-                severity=Severity.CRITICAL,
+                severity=Severity.CRITICAL if is_to_write else Severity.NOTE,
                 file=f"{log}/.{batch}.crc",
                 evidence=f"it is there, {log}/{batch} is not",
-                meaning=f"{log}/{batch} can't be written: the query fails there, with words that blame a second query",
-                repair=f"delete {log}/.{batch}.crc",
-                not_when=f"while the query runs: it may be about to write {log}/{batch}",
+                meaning=f"{log}/{batch} can't be written: the query fails there, with words that blame a second query"
+                if is_to_write
+                else f"{log}/{batch} was deleted, and is not written again",
+                repair=_repair_of_orphan(log, batch) if is_to_write else "",
+                not_when=f"while the query runs: it may be about to write {log}/{batch}" if is_to_write else "",
                 start=StartEffect(
                     kind=AtStart.FAILS if is_met_first else AtStart.REPEATS,
                     summary=f"{log}/.{batch}.crc is there without {log}/{batch}, which can't be written then"
                     + ("" if is_met_first else f": batch {next_batch} runs, and the query fails there"),
                     error="Multiple streaming queries are concurrently using",
                 )
-                if batch >= next_batch
+                if is_to_write
                 else None,
             )
+
+
+def _repair_of_orphan(log: str, batch: int) -> str:
+    """A batch that was planned may have reached the sink: planned anew it may have another range."""
+    name = f"{log}/.{batch}.crc"
+    if log == COMMITS:
+        return f"delete {name}"
+    return (
+        f"restore {log}/{batch} {BACKUP}, or write it anew with the end offsets that the progress event of batch {batch} shows;"
+        f" delete {name} alone only where the sink did not get batch {batch}"
+    )
 
 
 def leftovers(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS, quoted
 from streamops.checkpoint.sink_log import SINK_LOG
+from streamops.health.checkpoint.file_rules import RESTORE_COMMITS
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 from streamops.sink import DeltaSink, FileSink, MissingSink, Sink, SinkView, UnreadSink, newest_batch
 
@@ -244,7 +245,7 @@ def unread_sink(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Findin
 
 def _repair_of(sink: UnreadSink) -> str:
     if sink.is_broken:
-        return "restore the missing commits of the table's log from a copy"
+        return RESTORE_COMMITS
     return "" if sink.lacks_library else "make it readable from here, and check again"
 
 

@@ -6,7 +6,7 @@ Codes in brackets name the damage of the matrix that was tried on real Spark 3.5
 from collections.abc import Iterator
 
 from streamops.checkpoint.compact_log import COMPACT_SUFFIX, CompactLog
-from streamops.checkpoint.inspect import CheckpointSnapshot
+from streamops.checkpoint.inspect import CheckpointSnapshot, FileSource
 from streamops.checkpoint.layout import OFFSETS
 from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset
 from streamops.health.checkpoint.expectations import Expectations
@@ -25,18 +25,18 @@ def missing_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> 
         if found and found.unreachable:
             continue
         latest = found.log.latest if found else -1
-        is_raised = source.log_offset > _reached_before(snapshot, source.folder) + 1
+        begun = _reached_before(snapshot, source.folder)
         if found is None or latest < source.log_offset:
             ends = f"ends at {latest}" if latest >= 0 else "has no entry"
             evidence = f"{path} {ends}, {OFFSETS} has {source.log_offset}"
-            error = f"batch {source.log_offset} doesn't exist" if source.log_offset == latest + 1 else "exist"
+            start = _start_behind(source, latest, begun, evidence)
         elif missing := found.log.needed_for(latest).missing:
             names = [found.log.file_name(ids.first) for ids in missing]
             evidence = (
                 f"{path} lacks {', '.join(names[:SHOWN])}{' …' if len(names) > SHOWN else ''}; it ends at {latest},"
             )
             evidence += f" compact files stand at every {found.log.interval}th id"
-            error = "doesn't exist (latestId"
+            start = _fails(evidence, "doesn't exist (latestId")
         else:
             continue
         yield Finding(
@@ -44,13 +44,36 @@ def missing_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> 
             severity=Severity.CRITICAL,
             file=path,
             evidence=evidence,
-            meaning=f"which files the query has read is not to be told: {FAILS}, with words like those of a hole in {OFFSETS}",
+            meaning=f"which files the query has read is not to be told: {FAILS}, with words like those of a hole in {OFFSETS}"
+            if start.kind is AtStart.FAILS
+            else start.summary,
             repair=f"restore {OFFSETS}/{snapshot.facts.last_offset} {BACKUP}: a batch takes one id of a source's log"
-            if is_raised
+            if source.log_offset > begun + 1
             else f"restore it {BACKUP}, or write it anew: {_rebuilt(found.log if found else CompactLog())}",
             not_when="do not delete the source's folder: the error stays the same",
-            start=StartEffect(kind=AtStart.FAILS, summary=f"{evidence}, and each start reads all of it", error=error),
+            start=start,
         )
+
+
+def _start_behind(source: FileSource, latest: int, begun: int, evidence: str) -> StartEffect:
+    """A source asks for the entries of the newest batch; of one that had no input from it there is nothing to ask for.
+
+    Then it goes on writing where its log ends, and is refused only where it stays behind (FileStreamSource, tried on 4.2.0).
+    """
+    if begun < source.log_offset:
+        error = f"batch {source.log_offset} doesn't exist" if source.log_offset == latest + 1 else "exist"
+        return _fails(evidence, error)
+    if latest < source.log_offset - 1:
+        return _fails(evidence, "assertion failed")
+    return StartEffect(
+        kind=AtStart.UNDECIDED,
+        summary=f"{evidence}: the files that the source finds next get the id {source.log_offset}, which counts as read, so that"
+        " those that came since are never read",
+    )
+
+
+def _fails(evidence: str, error: str) -> StartEffect:
+    return StartEffect(kind=AtStart.FAILS, summary=f"{evidence}, and each start reads all of it", error=error)
 
 
 def _reached_before(snapshot: CheckpointSnapshot, folder: str) -> int:

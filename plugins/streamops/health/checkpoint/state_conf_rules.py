@@ -81,6 +81,33 @@ def impossible_confs(facts: CheckpointFacts, expected: Expectations) -> Iterator
         )
 
 
+def unpinned_partitions(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The batch in flight, or the one below it, does not pin its shuffle partitions: Spark 4.2 compares them, state or not."""
+    if not facts.has_pending_batch or not expected.engine.asks_for_partitions or expected.runs_continuously(facts):
+        return
+    if facts.newest is None or facts.previous is None:
+        return
+    entries = (facts.newest, facts.previous)
+    lacking = [entry for entry in entries if SHUFFLE_PARTITIONS not in dict(entry.header.conf)]
+    known = next((entry for entry in entries if entry not in lacking), None)
+    source = f"the value of {OFFSETS}/{known.batch}" if known else "the value that the query was started with"
+    for entry in lacking:
+        file = f"{OFFSETS}/{entry.batch}"
+        yield Finding(
+            rule="unpinned-partitions",
+            severity=Severity.CRITICAL,
+            file=file,
+            evidence=f"its settings have no {SHUFFLE_PARTITIONS}",
+            meaning="Spark 4.2 and later run no batch again whose own entry or the one below lacks it: each start fails",
+            repair=f"add {SHUFFLE_PARTITIONS} to `conf` in the second line, with {source}; up to Spark 4.1 a start works without",
+            start=StartEffect(
+                kind=AtStart.FAILS,
+                summary=f"{file} lacks {SHUFFLE_PARTITIONS}, and batch {facts.last_offset} is in flight",
+                error="None.get",
+            ),
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Taken:
     """A setting as the next start takes it, and as the state was written with it."""
