@@ -34,6 +34,9 @@ def offsets(*sources: str, version: str = "v1", header: str = HEADER) -> bytes:
     return "\n".join((version, header, *sources)).encode()
 
 
+SINK = {"sinkName": "s", "commitOffset": "5", "providerName": "p", "apiVersion": "v1", "isActive": True}
+
+
 def commit(version: str = "v1", **fields: object) -> bytes:
     """An entry of the commit log."""
     return f"{version}\n{json.dumps({'nextBatchWatermarkMs': 0, **fields})}".encode()
@@ -108,7 +111,7 @@ def _joining_on_rocksdb() -> dict[str, bytes]:
 def _named_sources() -> dict[str, bytes]:
     lines = ("orders:" + KAFKA, "clock:7")
     found = {f"offsets/{batch}": offsets(*lines, version="v2") for batch in range(3)}
-    found |= {f"commits/{batch}": commit("v3") for batch in range(3)} | {
+    found |= {f"commits/{batch}": commit("v3", sinkMetadataMap={"0": SINK}) for batch in range(3)} | {
         "metadata": json.dumps({"id": BASE_ID}).encode()
     }
     return found | {"sources/clock/0": b"v1\n1772366400000"}

@@ -58,6 +58,10 @@ def parse_commit(content: bytes, *, batch: int, address: str) -> CommitEntry:
     except ValueError as error:
         raise DamagedFileError(Damage.BODY, f"{address} line 2: {error}") from error
     fields = value if isinstance(value, dict) else {}
+    if version == "v3" and not _tells_its_sinks(fields.get("sinkMetadataMap")):
+        raise DamagedFileError(
+            Damage.BODY, f"{address} line 2: sinkMetadataMap does not describe sinks of which one is active"
+        )
     ids = fields.get("stateUniqueIds") if version != "v1" else None
     return CommitEntry(
         batch=batch,
@@ -66,6 +70,17 @@ def parse_commit(content: bytes, *, batch: int, address: str) -> CommitEntry:
         has_state_ids=bool(ids),
         state_unique_ids=_state_ids(ids, address=address) if isinstance(ids, dict) else (),
     )
+
+
+def _tells_its_sinks(told: object) -> bool:
+    """Each sink with all fields of SinkMetadataInfo, and one of them in use (CommitMetadataV3, tried on 4.2.0)."""
+    sinks = list(told.values()) if isinstance(told, dict) else []
+    has_all = all(isinstance(sink, dict) and sink.keys() >= _OF_A_SINK for sink in sinks)
+    active = [sink["isActive"] for sink in sinks] if has_all else []
+    return active.count(True) == 1 and all(isinstance(flag, bool) for flag in active)
+
+
+_OF_A_SINK = frozenset({"sinkName", "commitOffset", "providerName", "apiVersion", "isActive"})
 
 
 def _watermark(milliseconds: object, *, address: str) -> int | None:

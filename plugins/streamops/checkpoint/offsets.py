@@ -37,7 +37,9 @@ class OffsetHeader:
     watermark_ms: int | None = None
     """The watermark that the batch uses, 0 for none; None where the header does not say."""
     conf: tuple[tuple[str, str], ...] = ()
-    """The confs that are pinned for the query, by key. Only texts: Spark writes no others."""
+    """The confs that are pinned for the query, by key."""
+    null_confs: tuple[str, ...] = ()
+    """Those that an edit has left without a value."""
     has_control_batch: bool = False
     """Whether an offline operation such as a repartition of the state wrote the entry (4.2 on): no batch with data."""
     is_empty: bool = False
@@ -142,16 +144,18 @@ def _told_by_header(line: str, *, place: str) -> OffsetHeader:
         raise DamagedFileError(Damage.HEADER, f"{place}: the header is not a JSON object: {error}") from error
     if not isinstance(fields, dict):
         raise DamagedFileError(Damage.HEADER, f"{place}: the header is not a JSON object but {quoted(line)}")
+    conf = _conf(fields.get("conf"), place=place)
     return OffsetHeader(
-        planned_at=_moment(fields.get("batchTimestampMs")),
-        watermark_ms=_watermark(fields.get("batchWatermarkMs"), place=place),
-        conf=_conf(fields.get("conf"), place=place),
+        planned_at=_moment(_long(fields, "batchTimestampMs", place=place)),
+        watermark_ms=_long(fields, "batchWatermarkMs", place=place),
+        conf=tuple(sorted((key, value) for key, value in conf.items() if value is not None)),
+        null_confs=tuple(sorted(key for key, value in conf.items() if value is None)),
         has_control_batch=fields.get("controlBatchInfo") is not None,
     )
 
 
-def _moment(milliseconds: object) -> datetime | None:
-    if type(milliseconds) is not int:
+def _moment(milliseconds: int | None) -> datetime | None:
+    if milliseconds is None:
         return None
     try:
         return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=milliseconds)
@@ -159,19 +163,25 @@ def _moment(milliseconds: object) -> datetime | None:
         return None
 
 
-def _watermark(milliseconds: object, *, place: str) -> int | None:
+def _long(fields: dict[str, object], name: str, *, place: str) -> int | None:
     try:
-        return long_or_none(milliseconds)
+        return long_or_none(fields.get(name))
     except ValueError as error:
-        raise DamagedFileError(Damage.HEADER, f"{place}: batchWatermarkMs {error}") from error
+        raise DamagedFileError(Damage.HEADER, f"{place}: {name} {error}") from error
 
 
-def _conf(conf: object, *, place: str) -> tuple[tuple[str, str], ...]:
+def _conf(conf: object, *, place: str) -> dict[str, str | None]:
+    """Numbers are read as texts, anything else but null is refused (tried on 4.2.0)."""
     if conf is None:
-        return ()
+        return {}
     if not isinstance(conf, dict):
         raise DamagedFileError(Damage.HEADER, f"{place}: conf is no JSON object")
-    return tuple(sorted((key, value) for key, value in conf.items() if isinstance(value, str)))
+    read: dict[str, str | None] = {}
+    for key, value in conf.items():
+        if isinstance(value, bool | dict | list):
+            raise DamagedFileError(Damage.HEADER, f"{place}: conf has no text for {quoted(key)}")
+        read[key] = None if value is None else str(value)
+    return read
 
 
 def _named(line: str, *, version: str, place: str) -> tuple[str, str]:

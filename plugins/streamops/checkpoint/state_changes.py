@@ -8,8 +8,10 @@ side files; Hadoop's side files are not asked for them).
 import json
 from collections import Counter
 from collections.abc import Collection, Sequence
+from io import BytesIO
 
 from streamops.checkpoint.lz4_blocks import MAGIC, unpacked
+from streamops.checkpoint.state_metadata import java_text
 from streamops.checkpoint.state_snapshots import (
     NO_CHECKSUMS,
     BrokenStateFile,
@@ -106,9 +108,9 @@ class _Lineages:
 
 def _lineage(changes: bytes) -> list[tuple[int, str]] | None:
     """Two texts of Java's `writeUTF` stand at the beginning: the version of the format, and a list in JSON."""
-    version, rest = _java_text(changes)
-    text, _ = _java_text(rest)
-    if version not in WITH_LINEAGE:
+    stream = BytesIO(changes)
+    version, text = java_text(stream), java_text(stream)
+    if version not in WITH_LINEAGE or text is None:
         return None
     try:
         named = json.loads(text)
@@ -118,11 +120,6 @@ def _lineage(changes: bytes) -> list[tuple[int, str]] | None:
 
 
 WITH_LINEAGE = ("v3", "v4")
-
-
-def _java_text(content: bytes) -> tuple[str, bytes]:
-    length = int.from_bytes(content[:2], "big")
-    return content[2 : 2 + length].decode(errors="replace"), content[2 + length :]
 
 
 def _version(file: str) -> int:

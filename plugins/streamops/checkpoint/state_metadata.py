@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from io import BytesIO
 
+import google_crc32c
+
 from streamops.checkpoint.compact_log import entry_lines, json_object
 from streamops.checkpoint.layout import quoted
 from streamops.errors import CheckpointError
@@ -90,10 +92,21 @@ class SnapshotManifest:
 class SparkChecksum:
     """Spark's own side file of a state file, `7.delta.crc`."""
 
-    algorithm: str
     value: int
+    """CRC-32C, as Java's signed integer."""
     main_file_size: int
-    """Bytes. A file of another size is cut: the cheapest exact test."""
+    """Bytes."""
+
+    def trouble(self, content: bytes) -> str:
+        """Why Spark refuses a file with this content; empty where it takes it."""
+        if self.main_file_size != len(content):
+            return f"it has {len(content)} bytes, its checksum file says {self.main_file_size}"
+        if self.value & _UNSIGNED != google_crc32c.value(content):
+            return "it is not what its checksum file was written for"
+        return ""
+
+
+_UNSIGNED = 0xFFFFFFFF
 
 
 def parse_operator_metadata(content: bytes, *, address: str) -> OperatorMetadata:
@@ -121,12 +134,12 @@ def schema_trouble(content: bytes) -> str:
     if not content:
         return "it is empty"
     stream = BytesIO(content)
-    version = _java_text(stream)
+    version = java_text(stream)
     if version not in ("v1", "v2"):
         return "" if version else "it is cut"
     for _ in ("key", "value"):
         pieces = int.from_bytes(stream.read(4)) if version == "v2" else 1
-        if not 0 < pieces <= MAX_PIECES or any(_java_text(stream) is None for _ in range(pieces)):
+        if not 0 < pieces <= MAX_PIECES or any(java_text(stream) is None for _ in range(pieces)):
             return "it is cut"
     return ""
 
@@ -134,7 +147,7 @@ def schema_trouble(content: bytes) -> str:
 MAX_PIECES = 1_000
 
 
-def _java_text(stream: BytesIO) -> str | None:
+def java_text(stream: BytesIO) -> str | None:
     """A text as DataOutputStream.writeUTF writes it; None where it is cut."""
     size = stream.read(2)
     text = stream.read(int.from_bytes(size)) if len(size) == 2 else b""
@@ -170,12 +183,14 @@ def parse_snapshot_zip(content: bytes, *, address: str) -> SnapshotManifest:
 
 
 def parse_spark_checksum(content: bytes, *, address: str) -> SparkChecksum:
-    """A checksum file; CheckpointError naming it."""
+    """A checksum file; CheckpointError naming it. What follows its JSON does not matter, nor which algorithm it names."""
     fields = json_object(content.decode(errors="replace"), place=address)
-    algorithm, value, size = fields.get("algorithm"), fields.get("value"), fields.get("mainFileSize")
-    if not isinstance(algorithm, str) or type(value) is not int or type(size) is not int:
+    value, size, written_at = (fields.get(name) for name in ("value", "mainFileSize", "timestampMs"))
+    if not isinstance(fields.get("algorithm"), str) or type(value) is not int or type(size) is not int:
         raise CheckpointError(f"{address}: a checksum has an algorithm, a value and a mainFileSize")
-    return SparkChecksum(algorithm=algorithm, value=value, main_file_size=size)
+    if type(written_at) is not int:
+        raise CheckpointError(f"{address}: timestampMs is no number")
+    return SparkChecksum(value=value, main_file_size=size)
 
 
 def _store(told: object, *, place: str) -> StoreInfo:

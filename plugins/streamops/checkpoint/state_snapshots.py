@@ -133,11 +133,10 @@ def _is_changed(storage: ReadableStorage, address: str) -> bool:
 
 
 def spark_trouble(storage: ReadableStorage, address: str, content: bytes) -> str:
-    """Why Spark's own checksum refuses a file; empty where it fits in size, or can't be read. StorageError."""
+    """Why Spark's own checksum refuses a file; empty where it fits or is gone. A broken one refuses it, too. StorageError."""
     try:
-        checksum = parse_spark_checksum(storage.read(f"{address}.crc"), address=address)
-    except (ObjectNotFoundError, ObjectUnreadableError, CheckpointError):
+        return parse_spark_checksum(storage.read(f"{address}.crc"), address=f"{address}.crc").trouble(content)
+    except (ObjectNotFoundError, ObjectUnreadableError):
         return ""
-    if checksum.main_file_size == len(content):
-        return ""
-    return f"it has {len(content)} bytes, its checksum file says {checksum.main_file_size}"
+    except CheckpointError as error:
+        return f"its checksum file can't be read: {error}"

@@ -18,6 +18,9 @@ def parsed(content):
     return parse_commit(content, batch=4, address=ADDRESS)
 
 
+SINK = '{"sinkName":"s","commitOffset":"5","providerName":"p","apiVersion":"v1","isActive":true}'
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -42,7 +45,7 @@ def parsed(content):
             id="v2",
         ),
         pytest.param(
-            b'v3\n{"nextBatchWatermarkMs":0,"stateUniqueIds":{"0":[["a"]]},"sinkMetadataMap":{}}',
+            f'v3\n{{"nextBatchWatermarkMs":0,"stateUniqueIds":{{"0":[["a"]]}},"sinkMetadataMap":{{"0":{SINK}}}}}'.encode(),
             CommitEntry(
                 batch=4,
                 version="v3",
@@ -91,7 +94,7 @@ def test_a_watermark_that_is_no_long_says_nothing(watermark):
     [
         pytest.param(commit(), id="as Spark writes it"),
         pytest.param(commit("v2", '{"nextBatchWatermarkMs":0,"stateUniqueIds":{"0":[["u"]]}}'), id="with state ids"),
-        pytest.param(commit("v3", '{"sinkMetadataMap":{}}'), id="with sink metadata"),
+        pytest.param(commit("v3", f'{{"sinkMetadataMap":{{"0":{SINK}}}}}'), id="with sink metadata"),
         pytest.param(b"v1", id="P8k version only"),
         pytest.param(b"v1\n{}", id="P8l empty object"),
         pytest.param(commit() + b"\n", id="trailing newline"),
@@ -110,6 +113,11 @@ def test_what_spark_reads_is_fine(content):
         pytest.param(b"", "is empty", id="P7c 0 bytes"),
         pytest.param(b" \n", "is empty", id="blank"),
         pytest.param(b'v1\n{"nextBatch', "line 2", id="P8j cut"),
+        pytest.param(b'v3\n{"nextBatchWatermarkMs":0}', "line 2: sinkMetadataMap", id="v3 without sinks"),
+        pytest.param(b'v3\n{"sinkMetadataMap":{"0":{"sinkName":"s"}}}', "line 2: sinkMetadataMap", id="half a sink"),
+        pytest.param(
+            f'v3\n{{"sinkMetadataMap":{{"0":{SINK},"1":{SINK}}}}}'.encode(), "line 2: sinkMetadataMap", id="two in use"
+        ),
         pytest.param(b"v9\n{}", "line 1.*'v9'.*supported: v1, v2, v3", id="a newer version"),
         pytest.param(b"{}", "line 1", id="no version"),
         pytest.param(commit(body='{"nextBatchWatermarkMs":"soon"}'), "line 2", id="a watermark in words"),

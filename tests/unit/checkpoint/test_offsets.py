@@ -61,10 +61,17 @@ def test_a_trailing_newline_is_accepted_as_spark_accepts_it():
     assert parsed(offsets(KAFKA) + b"\n").sources == (KAFKA,)
 
 
+def test_a_conf_may_be_a_number_or_null():
+    """Spark reads the one as text, and refuses the other where it is one of its own (tried on 4.2.0)."""
+    found = parsed(header('{"conf":{"a":5,"b":null,"c":"x"}}')).header
+
+    assert (found.conf, found.null_confs) == ((("a", "5"), ("c", "x")), ("b",))
+
+
 @pytest.mark.parametrize(
     "header",
-    ["{}", '{"batchTimestampMs":"soon"}', '{"batchTimestampMs":1e400}', '{"batchTimestampMs":99999999999999999999}'],
-    ids=["no stamp", "a stamp in words", "an endless stamp", "a stamp beyond the calendar"],
+    ["{}", '{"batchTimestampMs":null}', '{"batchTimestampMs":1e400}', '{"batchTimestampMs":99999999999999999999}'],
+    ids=["no stamp", "a stamp that is null", "an endless stamp", "a stamp beyond the calendar"],
 )
 def test_a_header_without_a_usable_stamp_is_no_damage(header):
     assert parsed(f"v1\n{header}\n{KAFKA}".encode()).planned_at is None
@@ -89,7 +96,10 @@ def test_a_header_without_a_usable_stamp_is_no_damage(header):
         pytest.param(offsets(KAFKA, version="v2"), "line 3", id="P15c v2 on v1 lines: Spark would re-read the batch"),
         pytest.param(header('{"batchWatermarkMs":"soon"}'), "line 2", id="a watermark in words"),
         pytest.param(header('{"batchWatermarkMs":true}'), "line 2", id="a truth value for a watermark"),
+        pytest.param(header('{"batchTimestampMs":"5"}'), "line 2: batchTimestampMs", id="a stamp as text"),
         pytest.param(header('{"conf":[]}'), "line 2", id="confs of another shape"),
+        pytest.param(header('{"conf":{"a":true}}'), "line 2: conf", id="a truth value for a conf"),
+        pytest.param(header('{"conf":{"a":{}}}'), "line 2: conf", id="an object for a conf"),
         pytest.param(header('{"batchWatermarkMs":NaN}'), "line 2", id="not a number"),
         pytest.param(header('{"conf":{},"conf":{}}'), "line 2", id="a key twice"),
         pytest.param(header('{"conf":{"a":"\x00"}}'), "line 2", id="a NUL"),

@@ -252,9 +252,8 @@ def test_snapshots_of_rocksdb_name_files_that_are_there_in_their_size(recording)
 
 
 @each([recording for recording in STATEFUL if recording.files("state/**/[!.]*.crc")])
-def test_sparks_checksums_name_the_size_of_their_files(recording):
+def test_sparks_checksums_fit_their_files(recording):
     for file in recording.files("state/**/[!.]*.crc"):
         checksum = parse_spark_checksum(file.read_bytes(), address=file.name)
 
-        assert checksum.algorithm == "CRC32C"
-        assert file.with_suffix("").stat().st_size == checksum.main_file_size
+        assert checksum.trouble(file.with_suffix("").read_bytes()) == ""

@@ -12,6 +12,7 @@ from streamops.checkpoint.state_metadata import (
     MANIFEST_LIMIT,
     MAX_MEMBERS,
     ManifestFile,
+    SparkChecksum,
     StoreInfo,
     parse_operator_metadata,
     parse_snapshot_zip,
@@ -126,11 +127,29 @@ def test_a_checksum_tells_the_size_of_its_file():
 
     found = parse_spark_checksum(content, address="5.delta.crc")
 
-    assert (found.algorithm, found.value, found.main_file_size) == ("CRC32C", -17, 46)
+    assert (found.value, found.main_file_size) == (-17, 46)
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"crc\0\0\0\x02\0", b"{}", b'{"algorithm":"CRC32C","value":1,"mainFileSize":"46"}']
+    ("content", "reason"),
+    [(b"whole", ""), (b"whol", "it has 4 bytes"), (b"whoLe", "not what its checksum file was written for")],
+)
+def test_what_a_checksum_refuses(content, reason):
+    """Java's integer has a sign: 0xA9ADCFAC is CRC-32C of `whole`."""
+    found = SparkChecksum(value=0xA9ADCFAC - 0x100000000, main_file_size=5)
+
+    assert (reason in found.trouble(content)) if reason else not found.trouble(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"crc\0\0\0\x02\0",
+        b"{}",
+        b'{"algorithm":"CRC32C","value":1,"mainFileSize":"46","timestampMs":1}',
+        b'{"algorithm":"CRC32C","value":1,"mainFileSize":46,"timestampMs":"x"}',
+    ],
 )
 def test_a_broken_checksum_is_refused(content):
     with pytest.raises(CheckpointError, match=r"^5\.delta\.crc"):

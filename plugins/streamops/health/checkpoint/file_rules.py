@@ -98,10 +98,10 @@ def unreadable_newest_offsets(facts: CheckpointFacts, expected: Expectations) ->
         repair += " with what has come since"
         not_when = f"when the sink has had batch {batch} already: one that knows batches by id would drop the new one"
     else:
-        repair = (
-            f"restore {file} {BACKUP}, or rebuild it from {OFFSETS}/{batch - 1} and the end offsets that the progress"
-        )
-        repair += f" event of batch {batch} shows"
+        repair = f"restore {file} {BACKUP}"
+        if facts.previous is not None:
+            repair += f", or rebuild it from {OFFSETS}/{batch - 1} and the end offsets that the progress event of batch {batch}"
+            repair += " shows"
         not_when = f"do not delete it: batch {batch} is committed, and its input would be read again"
     yield Finding(
         rule="unreadable-newest-offsets",

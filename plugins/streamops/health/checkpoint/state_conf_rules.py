@@ -64,21 +64,29 @@ def impossible_confs(facts: CheckpointFacts, expected: Expectations) -> Iterator
     """The newest entry pins a value that no Spark takes: it was edited, or a disk has changed it."""
     if facts.newest is None:
         return
-    for key, value in facts.newest.header.conf:
-        if key not in _POSSIBLE or _POSSIBLE[key](value):
-            continue
-        file = f"{OFFSETS}/{facts.newest.batch}"
+    impossible = [
+        (key, quoted(value), "INVALID_CONF_VALUE")
+        for key, value in facts.newest.header.conf
+        if key in _POSSIBLE and not _POSSIBLE[key](value)
+    ]
+    impossible += [
+        (key, "null", "value cannot be null for key") for key in facts.newest.header.null_confs if key.startswith(SQL)
+    ]
+    file = f"{OFFSETS}/{facts.newest.batch}"
+    for key, value, error in impossible:
         yield Finding(
             rule="impossible-confs",
             severity=Severity.CRITICAL,
             file=file,
-            evidence=f"{key} is {quoted(value)}",
+            evidence=f"{key} is {value}",
             meaning="a start refuses it, the same way each time",
             repair=f"put the value of {OFFSETS}/{facts.newest.batch - 1} in its place",
-            start=StartEffect(
-                kind=AtStart.FAILS, summary=f"{file} pins {key} to {quoted(value)}", error="INVALID_CONF_VALUE"
-            ),
+            start=StartEffect(kind=AtStart.FAILS, summary=f"{file} pins {key} to {value}", error=error),
         )
+
+
+SQL = "spark.sql."
+"""What all settings that Spark pins begin with (OffsetSeqMetadata, 3.5 to 4.3); others it leaves alone."""
 
 
 def unpinned_partitions(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
