@@ -12,6 +12,7 @@ from fuzz.samples import (
     CHECKSUM,
     KAFKA,
     OPERATOR,
+    SINK,
     SOURCE_OFFSETS,
     commit,
     offsets,
@@ -105,7 +106,11 @@ PARSERS = (
     Parser(
         name="commits",
         parse=lambda content: parse_commit(content, batch=7, address="commits/7"),
-        valid=(commit(), commit("v2", stateUniqueIds={"0": [["a", "b"], ["c"]]}), commit("v3", stateUniqueIds=None)),
+        valid=(
+            commit(),
+            commit("v2", stateUniqueIds={"0": [["a", "b"], ["c"]]}),
+            commit("v3", sinkMetadataMap={"0": SINK}),
+        ),
     ),
     Parser(
         name="entries of a file source",
