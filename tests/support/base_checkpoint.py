@@ -27,9 +27,10 @@ HEADER = header()
 
 
 def entry(batch, *, source=None, header=HEADER, version="v1"):
-    """An entry of the offset log."""
+    """An entry of the offset log, each a second after the one before."""
     own = json.dumps({"logOffset": batch}, separators=(",", ":"))
-    return f"{version}\n{header}\n{source or own}".encode()
+    timed = header.replace("1772366400000", str(1772366400000 + batch * 1000))
+    return f"{version}\n{timed}\n{source or own}".encode()
 
 
 def source_entry(batch):

@@ -57,6 +57,8 @@ def parse_commit(content: bytes, *, batch: int, address: str) -> CommitEntry:
         value = json_value(rest[0] if rest else "{}")
     except ValueError as error:
         raise DamagedFileError(Damage.BODY, f"{address} line 2: {error}") from error
+    if value is None:
+        raise DamagedFileError(Damage.BODY, f"{address} line 2: null, where a commit is described")
     fields = value if isinstance(value, dict) else {}
     if version == "v3" and not _tells_its_sinks(fields.get("sinkMetadataMap")):
         raise DamagedFileError(

@@ -39,3 +39,8 @@ def spark_fingerprint(conf_keys: Iterable[str]) -> str:
     """
     keys = frozenset(conf_keys)
     return next((version for version, new in _NEW_KEYS if keys & new), "")
+
+
+def first_with(conf_key: str) -> str:
+    """The first Spark that pins a setting; `3.5` for all that are older."""
+    return next((version for version, new in _NEW_KEYS if conf_key in new), "3.5")

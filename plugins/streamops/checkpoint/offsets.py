@@ -110,7 +110,7 @@ def parse_offsets(content: bytes, *, batch: int, address: str, may_be_continuous
     if len(lines) < 2:
         raise DamagedFileError(Damage.NO_HEADER, f"{address} line 2: the header is missing")
     # Spark takes the header apart first.
-    told = _told_by_header(lines[1], place=_place(address, 2)) if lines[1].strip() else None
+    told = _told_by_header(lines[1], version=version, place=_place(address, 2)) if lines[1].strip() else None
     if len(lines) < 3:
         raise DamagedFileError(Damage.NO_SOURCE, f"{address} line 3: no source follows the header")
     named = [_named(line, version=version, place=_place(address, number)) for number, line in enumerate(lines[2:], 3)]
@@ -137,13 +137,17 @@ def _blank_header(texts: list[str | None], *, place: str, continuous: tuple[type
     raise DamagedFileError(Damage.BLANK_HEADER, f"{place}: the header is not a JSON object: the line is blank")
 
 
-def _told_by_header(line: str, *, place: str) -> OffsetHeader:
+def _told_by_header(line: str, *, version: str, place: str) -> OffsetHeader:
     try:
         fields = json_value(line)
     except ValueError as error:
         raise DamagedFileError(Damage.HEADER, f"{place}: the header is not a JSON object: {error}") from error
+    # An empty list is read like an empty object (tried on 4.2.0).
+    fields = {} if fields == [] else fields
     if not isinstance(fields, dict):
         raise DamagedFileError(Damage.HEADER, f"{place}: the header is not a JSON object but {quoted(line)}")
+    if version != "v1" and not isinstance(fields.get("sourceMetadataInfo", {}), dict | None):
+        raise DamagedFileError(Damage.HEADER, f"{place}: sourceMetadataInfo is no JSON object")
     conf = _conf(fields.get("conf"), place=place)
     return OffsetHeader(
         planned_at=_moment(_long(fields, "batchTimestampMs", place=place)),

@@ -78,6 +78,12 @@ class CheckpointFacts:
         return self.query_id is not None or any(broken.file == METADATA for broken in self.broken)
 
     @property
+    def steps(self) -> tuple[tuple[OffsetEntry, OffsetEntry], ...]:
+        """Pairs of entries that follow on one another, of which the later one decides where a batch to run begins."""
+        pairs = ((self.earlier, self.previous), (self.previous, self.newest))
+        return tuple((before, now) for before, now in pairs if before is not None and now is not None)
+
+    @property
     def spark_fingerprint(self) -> str:
         """The Spark that seems to have written the newest entry, see `fingerprint`; empty where nothing tells."""
         return spark_fingerprint(key for key, _ in self.newest.header.conf) if self.newest else ""

@@ -122,7 +122,8 @@ def parse_source_offset(text: str) -> SourceOffset:
     except ValueError:
         return UnknownOffset(text=text)
     if type(value) is int:
-        return RateOffset(seconds=value)
+        # Java's parseLong takes no blank; the readers of JSON want an object.
+        return RateOffset(seconds=value) if _NUMBER.fullmatch(text) else UnknownOffset(text=text)
     if not isinstance(value, dict):
         return UnknownOffset(text=text)
     return next((offset for form in _FORMS if (offset := form(value))), UnknownOffset(text=text))
@@ -183,25 +184,27 @@ def _continuous_rate(fields: dict[str, object]) -> ContinuousRateOffset | None:
 
 
 def _kafka(fields: dict[str, object]) -> KafkaOffset | None:
+    """A topic without partitions, or null in its place, is read like one that is not there (tried on JsonUtils of 4.2.0)."""
     positions: list[KafkaPosition] = []
     for topic, partitions in fields.items():
-        told = _topic_positions(topic, partitions) if isinstance(partitions, dict) else ()
-        if not told:
+        told = _topic_positions(topic, partitions)
+        if told is None:
             return None
         positions.extend(told)
+    is_empty = bool(fields) and all(partitions == {} for partitions in fields.values())
     positions.sort(key=lambda position: (position.topic, position.partition))
-    return KafkaOffset(positions=tuple(positions)) if positions else None
+    return KafkaOffset(positions=tuple(positions)) if positions or is_empty else None
 
 
-def _topic_positions(topic: str, partitions: dict[str, object]) -> tuple[KafkaPosition, ...]:
-    """The positions in one topic; none when anything in it is not Kafka's."""
-    if not _TOPIC.fullmatch(topic):
-        return ()
+def _topic_positions(topic: str, partitions: object) -> tuple[KafkaPosition, ...] | None:
+    """The positions in one topic; None when anything in it is not Kafka's."""
+    if not _TOPIC.fullmatch(topic) or not isinstance(partitions, dict | None):
+        return None
     positions = {}
-    for name, told in partitions.items():
+    for name, told in (partitions or {}).items():
         next_offset = 0 if told is None else _json4s_long(told)
         if not _PARTITION.fullmatch(name) or next_offset is None:
-            return ()
+            return None
         positions[int(name)] = next_offset
     return tuple(
         KafkaPosition(topic=topic, partition=partition, next_offset=next_offset)

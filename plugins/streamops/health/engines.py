@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from streamops.checkpoint.fingerprint import first_with
 from streamops.errors import SettingsError
 
 _RELEASE = re.compile(r"\d+\.\d+\.(\d{1,4})", re.ASCII)
@@ -68,6 +69,11 @@ class Engine:
     def release(self) -> str:
         """`4.0.1`, or `4.0` where its patch release is not known."""
         return self.version if self.patch is None else f"{self.version}.{self.patch}"
+
+    def pins(self, conf_key: str) -> bool:
+        """Whether a start takes this setting from the offset log; one of a later Spark it passes over."""
+        versions = list(ENGINES)
+        return versions.index(self.version) >= versions.index(first_with(conf_key))
 
     @property
     def finishes_changed_batch(self) -> bool | None:

@@ -40,7 +40,7 @@ def test_a_healthy_checkpoint_is_told_in_three_lines(checkpoint, capsys):
     assert first.startswith("ok  file:///")
     assert plan == "A start with Spark 4.2 is safe: batch 4 is committed: batch 5 is planned next."
     assert standing.startswith(
-        f"query {BASE_ID}, offsets to batch 4 (planned 2026-03-01 12:00:00 UTC), commits to batch 4"
+        f"query {BASE_ID}, offsets to batch 4 (planned 2026-03-01 12:00:04 UTC), commits to batch 4"
     )
 
 

@@ -139,7 +139,10 @@ def test_checks_that_saw_the_same_batch_tell_where_no_log_does():
 def test_the_declared_number_of_batches_to_keep_counts(conf, told):
     found = files()
     for batch in range(5, 200):
-        found |= {f"offsets/{batch}": entry(4), f"commits/{batch}": b'v1\n{"nextBatchWatermarkMs":0}'}
+        found |= {
+            f"offsets/{batch}": entry(batch, source='{"logOffset":4}'),
+            f"commits/{batch}": b'v1\n{"nextBatchWatermarkMs":0}',
+        }
     launch = LaunchSpec(conf=(("spark.sql.streaming.minBatchesToRetain", conf),))
 
     assert rules(checked(stored(found), launch=launch)) == told

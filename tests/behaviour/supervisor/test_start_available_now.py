@@ -11,7 +11,7 @@ from support.settings import a_project
 from support.terminal import Terminal
 
 AVAILABLE_NOW: dict[str, Any] = {"trigger": {"available_now": True}}
-WRITTEN_BY_4_0 = HEADER.replace("queryEvolution.enableSourceEvolution", "stateStore.encodingFormat")
+WRITTEN_BY_4_0 = HEADER.replace('queryEvolution.enableSourceEvolution":"false', 'stateStore.encodingFormat":"unsaferow')
 SAID = "if its Spark is 4.0 from before 4.0.2, availableNow fails on that each time (SPARK-53560)"
 
 

@@ -18,7 +18,7 @@ from support.plans import by_rules, findings_on
 from support.state_files import CHANGES
 
 NOTE, WARNING = Severity.NOTE, Severity.WARNING
-PLANNED = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+PLANNED = datetime(2026, 3, 1, 12, 0, 4, tzinfo=UTC)
 """When each batch of the base checkpoint was planned, by its own words."""
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 QUICK = BatchTimes(durations=(timedelta(seconds=20),) * 20)
@@ -123,7 +123,10 @@ def long_logs(count):
     """A checkpoint whose logs hold so many entries, the last one pinned to the sources of the base checkpoint."""
     found = files()
     for batch in range(5, count):
-        found |= {f"offsets/{batch}": entry(4), f"commits/{batch}": b'v1\n{"nextBatchWatermarkMs":0}'}
+        found |= {
+            f"offsets/{batch}": entry(batch, source='{"logOffset":4}'),
+            f"commits/{batch}": b'v1\n{"nextBatchWatermarkMs":0}',
+        }
     return found
 
 

@@ -12,7 +12,7 @@ from streamops.health.checkpoint.judge import DEPTH_RULES, LOG_RULES, explanatio
 from streamops.health.engines import engine_of
 from streamops.health.verdict import Severity, worst_first, worst_of
 from streamops.storage import join
-from support.base_checkpoint import ADDRESS, BASE_ID, HEADER, INPUT, entry, files, source_entry, stored, without
+from support.base_checkpoint import ADDRESS, BASE_ID, HEADER, INPUT, entry, files, header, source_entry, stored, without
 from support.delta_offsets import offset, reading
 from support.plans import findings_on
 from support.rocksdb import store_at
@@ -388,6 +388,45 @@ LOUD = [
     Row(
         because="shuffle partitions that are no number",
         files=files(offsets_4=entry(4, header=HEADER.replace(f'"{PARTITIONS}":"1"', f'"{PARTITIONS}":"x"'))),
+        verdict=CRITICAL,
+        rules=("impossible-confs",),
+    ),
+    Row(
+        because="a batch in flight with other shuffle partitions than the one below",
+        files=files(offsets_4=entry(4, header=header(partitions=7)), commits_4=None),
+        verdict=CRITICAL,
+        rules=("changed-partitions", "pending-batch"),
+    ),
+    Row(
+        because="a negative offset of files",
+        files=files(offsets_3=entry(3, source="-1"), offsets_4=entry(4, source="-1")),
+        verdict=CRITICAL,
+        rules=("impossible-file-offsets",),
+    ),
+    Row(
+        because="two lines for one source",
+        files=files(
+            offsets_3=entry(3, version="v2", source='0:{"logOffset":3}'),
+            offsets_4=entry(4, version="v2", source='0:{"logOffset":4}\n0:{"logOffset":3}'),
+        ),
+        verdict=CRITICAL,
+        rules=("repeated-source-ids",),
+    ),
+    Row(
+        because="the newest entry is a copy of the one below",
+        files=files(offsets_4=entry(3)),
+        verdict=CRITICAL,
+        rules=("copied-entry",),
+    ),
+    Row(
+        because="the offset in which the batch in flight begins is gone",
+        files=files(offsets_3=entry(3, source="-"), commits_4=None),
+        verdict=CRITICAL,
+        rules=("source-offset-lost", "pending-batch"),
+    ),
+    Row(
+        because="a setting that no Spark takes, of a query without state",
+        files=files(offsets_4=entry(4, header=HEADER.replace("false", "foo"))),
         verdict=CRITICAL,
         rules=("impossible-confs",),
     ),

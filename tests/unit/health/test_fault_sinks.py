@@ -207,7 +207,8 @@ def test_an_entry_that_was_edited_by_hand_is_told():
 
     found = checked({}, storage=edited_last(edited, "offsets/4"), watch=Watch(now=NOW))
 
-    assert told(found) == [("edited-offsets", "warning")]
+    assert told(found) == [("copied-entry", "critical"), ("edited-offsets", "warning")]
+    assert start(found) == ("blocked", 5)
 
 
 @pytest.mark.fault("B63")

@@ -215,7 +215,7 @@ def test_state_that_nobody_cleans_up_is_told_by_its_growth(earlier, severity):
     versions = 1300
     found = {name: content for name, content in files().items() if not name.startswith(("offsets", "commits"))}
     for batch in (versions - 2, versions - 1):
-        found |= {f"offsets/{batch}": entry(4), f"commits/{batch}": b"v1\n{}"}
+        found |= {f"offsets/{batch}": entry(batch, source='{"logOffset":4}'), f"commits/{batch}": b"v1\n{}"}
     sample = HealthSample(
         at=NOW - timedelta(days=1),
         verdict=Verdict.OK,

@@ -10,8 +10,10 @@ from streamops.checkpoint.layout import OFFSETS, quoted
 from streamops.checkpoint.offsets import OffsetEntry, offset_pairs
 from streamops.checkpoint.source_offsets import (
     DeltaOffset,
+    FileOffset,
     KafkaOffset,
     OffsetForm,
+    RateOffset,
     SourceOffset,
     UnknownOffset,
     form_of,
@@ -53,27 +55,33 @@ def source_count_differs(facts: CheckpointFacts, expected: Expectations) -> Iter
 
 
 def source_offset_lost(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
-    """A source that had an offset has none any more. [P8i]"""
-    for name, had, has in _pairs(facts):
-        if had is None or has is not None or facts.newest is None or facts.previous is None:
-            continue
-        now, before = facts.newest.batch, facts.previous.batch
-        yield Finding(
-            rule="source-offset-lost",
-            severity=Severity.CRITICAL,
-            file=f"{OFFSETS}/{now}",
-            evidence=f"source {name} has no offset, and {OFFSETS}/{before} has one",
-            meaning="the source begins anew, and its input is read again without an error",
-            repair=f"restore {OFFSETS}/{now} from a copy, or put the end offset in its place that the progress event of batch"
-            f" {now} shows",
-            not_when="when the source was replaced by another on purpose. Do not put the offset of the entry below there: what"
-            f" batch {now} has read would come again",
-            start=StartEffect(
-                kind=AtStart.REPEATS,
-                summary=f"source {name} has no offset in {OFFSETS}/{now} though {OFFSETS}/{before} has one: its input is read"
-                " again",
-            ),
-        )
+    """A source that had an offset has none any more, where a batch to run begins. [P8i]
+
+    In v2, whose sources come and go by name, the query may have dropped it.
+    """
+    for before, now in facts.steps:
+        for name in dict.fromkeys((*now.source_names, *(before.source_names if now.source_ids else ()))):
+            had, has = (dict(zip(one.source_names, one.sources, strict=True)).get(name) for one in (before, now))
+            if had is None or has is not None:
+                continue
+            is_dropped = name not in now.source_names
+            told = f"source {name} has no offset in {OFFSETS}/{now.batch} though {OFFSETS}/{before.batch} has one"
+            yield Finding(
+                rule="source-offset-lost",
+                severity=Severity.CRITICAL,
+                file=f"{OFFSETS}/{now.batch}",
+                evidence=f"source {name} has no offset, and {OFFSETS}/{before.batch} has one",
+                meaning="the source begins anew, and its input is read again without an error"
+                + (", unless the query no longer has it" if is_dropped else ""),
+                repair=f"restore {OFFSETS}/{now.batch} from a copy, or put the end offset in its place that the progress event"
+                f" of batch {now.batch} shows",
+                not_when="when the source was replaced by another or dropped on purpose. Do not put the offset of the entry"
+                f" below there: what batch {now.batch} has read would come again",
+                start=StartEffect(
+                    kind=AtStart.UNDECIDED if is_dropped else AtStart.REPEATS,
+                    summary=f"{told}: its input is read again" + (" if the query still has it" if is_dropped else ""),
+                ),
+            )
 
 
 def unlike_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
@@ -161,6 +169,52 @@ def impossible_kafka_offsets(facts: CheckpointFacts, expected: Expectations) -> 
 EARLIEST = -2
 
 
+def impossible_file_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """A negative offset of a file source or a rate, which both count from 0: all input is read again (tried on 4.2.0)."""
+    if facts.newest is None:
+        return
+    file = f"{OFFSETS}/{facts.newest.batch}"
+    for name, had, has in offset_pairs(facts.previous, facts.newest):
+        number = has.log_offset if isinstance(has, FileOffset) else has.seconds if isinstance(has, RateOffset) else 0
+        # One that is lower than the entry below is told by that.
+        if number >= 0 or had != has:
+            continue
+        yield Finding(
+            rule="impossible-file-offsets",
+            severity=Severity.CRITICAL,
+            file=file,
+            evidence=f"source {name}: {number}",
+            meaning="no batch has read anything, as far as a start knows: the next one reads all that is there, without an error",
+            repair=RESTORE_BOTH,
+            start=StartEffect(
+                kind=AtStart.REPEATS,
+                summary=f"{file} has a negative offset, source {name}: all its input is read again",
+            ),
+        )
+
+
+def repeated_source_ids(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """An entry of v2 has two lines for one source: the last one counts (tried on 4.2.0)."""
+    for entry in (facts.previous, facts.newest):
+        if entry is None or len({*entry.source_ids}) == len(entry.source_ids):
+            continue
+        twice = sorted({name for name in entry.source_ids if entry.source_ids.count(name) > 1})
+        file = f"{OFFSETS}/{entry.batch}"
+        yield Finding(
+            rule="repeated-source-ids",
+            severity=Severity.CRITICAL,
+            file=file,
+            evidence=f"several lines for source {', '.join(map(quoted, twice[:SHOWN]))}",
+            meaning="a start goes by the last one: where that is not the right one, input is read again or passed over",
+            repair=RESTORE_BOTH,
+            start=StartEffect(
+                kind=AtStart.UNDECIDED,
+                summary=f"{file} has several offsets for source {', '.join(map(quoted, twice[:SHOWN]))}, and a start takes the"
+                " last one",
+            ),
+        )
+
+
 def impossible_delta_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """A Delta offset of a form that Delta's source never wrote: it knows 1, and 3 at a change of the schema (Delta 4.4)."""
     for entry in (facts.newest, facts.previous):
@@ -209,17 +263,6 @@ def _positional(facts: CheckpointFacts) -> tuple[OffsetEntry, OffsetEntry] | Non
     """Both entries, where sources are told apart by their place."""
     before, now = facts.previous, facts.newest
     return None if before is None or now is None or before.source_ids or now.source_ids else (before, now)
-
-
-def _pairs(facts: CheckpointFacts) -> Iterator[tuple[str, str | None, str | None]]:
-    """For each source its text in the entry below, and in the newest one; a source that one of them lacks has None."""
-    before, now = facts.previous, facts.newest
-    if now is None:
-        return
-    had = dict(zip(before.source_names, before.sources, strict=True)) if before else {}
-    has = dict(zip(now.source_names, now.sources, strict=True))
-    for name in dict.fromkeys((*has, *(had if now.source_ids else ()))):
-        yield name, had.get(name), has.get(name)
 
 
 def _is_unlike(had: SourceOffset | None, has: SourceOffset, facts: CheckpointFacts) -> bool:

@@ -64,7 +64,7 @@ def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterat
     The next batch begins there: a partition that is not in the entry is new to the source, and is read from its beginning. Of a
     topic lower offsets may be right, since one that was made anew begins at 0; of a table, files and rates they never are.
     """
-    for before, now in _steps(facts):
+    for before, now in facts.steps:
         is_newest = now is facts.newest
         for name, had, has in offset_pairs(before, now):
             if is_newest and _is_refused(facts, has):
@@ -109,29 +109,49 @@ def _back(
 
 
 def copied_entry(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
-    """An entry ends where the one below it ends, and a batch in flight goes by it: one of the two is a copy.
+    """An entry ends where the one below it ends, and a batch to run goes by it: one of the two is a copy.
 
     Spark plans no batch without input but for state (MicroBatchExecution, 4.2.0), and that one has a watermark or a time of its
-    own.
+    own. Of a committed batch the copy of the whole entry is told, and an offset that the log of a file source has gone beyond.
     """
-    facts, state = snapshot.facts, snapshot.state
-    if not facts.has_pending_batch or expected.runs_continuously(facts):
+    facts = snapshot.facts
+    if expected.runs_continuously(facts):
         return
-    has_state = expected.stateful_operators > 0 or (state is not None and bool(state.operators))
-    for before, now in _steps(facts):
-        if before.batch == now.batch - 1 and _is_copy(before, now, has_state=has_state):
-            yield _copied(before, now, is_newest=now is facts.newest, pending=facts.last_offset)
+    for before, now in facts.steps:
+        is_same = before.sources == now.sources and before.source_ids == now.source_ids
+        if before.batch != now.batch - 1 or not is_same or now.header.has_control_batch:
+            continue
+        is_whole_copy = now.planned_at is not None and now.header == before.header
+        is_told = (
+            _is_left_behind(snapshot) if not facts.has_pending_batch else not _keeps_state(snapshot, expected, now)
+        )
+        if is_whole_copy or is_told:
+            yield _copied(facts, before, now)
 
 
-def _is_copy(before: OffsetEntry, now: OffsetEntry, *, has_state: bool) -> bool:
-    if before.sources != now.sources or before.source_ids != now.source_ids or now.header.has_control_batch:
-        return False
-    return not has_state or (now.planned_at is not None and now.header == before.header)
+def _keeps_state(snapshot: CheckpointSnapshot, expected: Expectations, entry: OffsetEntry) -> bool:
+    """Whether the query has state: its files lie there, its last batch told so, or its watermark has moved."""
+    has_files = snapshot.state is not None and bool(snapshot.state.operators)
+    before = snapshot.facts.previous if entry is snapshot.facts.newest else snapshot.facts.earlier
+    has_moved = before is not None and before.header.watermark_ms != entry.header.watermark_ms
+    return has_files or has_moved or expected.stateful_operators > 0
 
 
-def _copied(before: OffsetEntry, now: OffsetEntry, *, is_newest: bool, pending: int) -> Finding:
+def _is_left_behind(snapshot: CheckpointSnapshot) -> bool:
+    """Whether a file source has written down more than the newest entry knows of."""
+    found = ((snapshot.source(source.folder), source.log_offset) for source in snapshot.file_sources)
+    return any(source is not None and source.log.latest > reached for source, reached in found)
+
+
+def _copied(facts: CheckpointFacts, before: OffsetEntry, now: OffsetEntry) -> Finding:
     file, below = f"{OFFSETS}/{now.batch}", f"{OFFSETS}/{before.batch}"
-    if is_newest:
+    repair, not_when = RESTORE_BOTH, ""
+    if now is not facts.newest:
+        kind, what = (
+            AtStart.REPEATS,
+            f"batch {facts.last_offset}, which is in flight, reads what batch {now.batch} has had again",
+        )
+    elif facts.has_pending_batch:
         kind, what = AtStart.LOSES, f"batch {now.batch} runs again without input, and what it had is not read"
         repair = (
             f"restore both {BACKUP}; otherwise write {below} anew with the end offsets that the progress event of its batch"
@@ -139,9 +159,10 @@ def _copied(before: OffsetEntry, now: OffsetEntry, *, is_newest: bool, pending: 
         )
         not_when = f"when the sink has had batch {now.batch} already: move nothing aside then"
     else:
-        kind, what = AtStart.REPEATS, f"batch {pending}, which is in flight, reads what batch {now.batch} has had again"
-        repair = RESTORE_BOTH
-        not_when = ""
+        kind, what = (
+            AtStart.UNDECIDED,
+            f"where {file} is the copy, the next batch reads what batch {now.batch} has had again",
+        )
     return Finding(
         rule="copied-entry",
         severity=Severity.CRITICAL,
@@ -200,13 +221,6 @@ def planned_backwards(facts: CheckpointFacts, expected: Expectations) -> Iterato
         " processing time are late by that",
         repair="see to the clocks of the hosts; where nobody changed them, compare the entry with a copy of the checkpoint",
     )
-
-
-def _steps(facts: CheckpointFacts) -> Iterator[tuple[OffsetEntry, OffsetEntry]]:
-    """Pairs of entries that follow on one another, of which the later one decides where a batch to run begins."""
-    for before, now in ((facts.earlier, facts.previous), (facts.previous, facts.newest)):
-        if before is not None and now is not None:
-            yield before, now
 
 
 def _moved_back(had: SourceOffset | None, has: SourceOffset | None) -> tuple[list[str], list[str]]:

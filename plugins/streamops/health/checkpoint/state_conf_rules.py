@@ -21,6 +21,7 @@ _STATE_STORE = "spark.sql.streaming.stateStore."
 PROVIDER_CLASS = f"{_STATE_STORE}providerClass"
 ROW_CHECKSUM = f"{_STATE_STORE}rowChecksum.enabled"
 ENCODING = f"{_STATE_STORE}encodingFormat"
+EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 AGGREGATION_FORMAT = "spark.sql.streaming.aggregation.stateFormatVersion"
 JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
 LEGACY_FORMAT = "1"
@@ -43,6 +44,10 @@ def _is_flag(text: str) -> bool:
     return text.strip().lower() in ("true", "false")
 
 
+def _is_whole(text: str) -> bool:
+    return text.strip().isascii() and text.strip().isdecimal() and len(text) <= 12
+
+
 def _is_positive(text: str) -> bool:
     number = text.strip().removeprefix("+")
     return number.isascii() and number.isdecimal() and 0 < int(number[:12]) < 2**31 and len(number) <= 12
@@ -56,8 +61,14 @@ _POSSIBLE: Mapping[str, Callable[[str], bool]] = {
     "spark.sql.streaming.statefulOperator.useStrictDistribution": _is_flag,
     "spark.sql.optimizer.pruneFiltersCanPruneStreamingSubplan": _is_flag,
     ROW_CHECKSUM: _is_flag,
+    JOIN_FORMAT: _is_whole,
+    f"{_STATE_STORE}rocksdb.formatVersion": _is_whole,
+    f"{_STATE_STORE}rocksdb.mergeOperatorVersion": _is_whole,
+    ENCODING: lambda text: text.strip().lower() in ("unsaferow", "avro"),
+    "spark.sql.function.protobufExtensions.enabled": _is_flag,
+    EVOLUTION: _is_flag,
 }
-"""What Spark takes. Of others, as the newer formats of joins, it differs from version to version."""
+"""What Spark takes, with state or without. Which number of a format a store can read differs from version to version."""
 
 
 def impossible_confs(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
@@ -67,8 +78,10 @@ def impossible_confs(facts: CheckpointFacts, expected: Expectations) -> Iterator
     impossible = [
         (key, quoted(value), "INVALID_CONF_VALUE")
         for key, value in facts.newest.header.conf
-        if key in _POSSIBLE and not _POSSIBLE[key](value)
+        if key in _POSSIBLE and expected.engine.pins(key) and not _POSSIBLE[key](value)
     ]
+    if dict(facts.newest.header.conf).get(EVOLUTION, "").strip().lower() == "true" and not facts.newest.source_ids:
+        impossible.append((EVOLUTION, "'true' where sources have no names", "All sources should be named"))
     impossible += [
         (key, "null", "value cannot be null for key") for key in facts.newest.header.null_confs if key.startswith(SQL)
     ]
@@ -114,6 +127,31 @@ def unpinned_partitions(facts: CheckpointFacts, expected: Expectations) -> Itera
                 error="None.get",
             ),
         )
+
+
+def changed_partitions(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The batch in flight pins other shuffle partitions than the one below: Spark 4.2 takes it for an unfinished repartition."""
+    if not facts.has_pending_batch or not expected.engine.asks_for_partitions or facts.newest is None:
+        return
+    if facts.newest.header.has_control_batch or facts.previous is None:
+        return
+    now, before = (dict(entry.header.conf).get(SHUFFLE_PARTITIONS) for entry in (facts.newest, facts.previous))
+    if now is None or before is None or now == before:
+        return
+    file, below = f"{OFFSETS}/{facts.newest.batch}", f"{OFFSETS}/{facts.previous.batch}"
+    yield Finding(
+        rule="changed-partitions",
+        severity=Severity.CRITICAL,
+        file=file,
+        evidence=f"{SHUFFLE_PARTITIONS} is {quoted(now)}, {quoted(before)} in {below}",
+        meaning="Spark 4.2 and later take the batch for a repartition of the state that was broken off: each start fails",
+        repair=f"put the value of {below} in its place, unless state was being repartitioned: then run that again",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary=f"{file} pins {SHUFFLE_PARTITIONS} to {quoted(now)}, {below} to {quoted(before)}, and is in flight",
+            error="STREAMING_UNFINISHED_REPARTITION_DETECTED",
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
