@@ -507,6 +507,16 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "unlike-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),
     "backward-range": (RESTORE_BOTH, ENDS_OF_BOTH),
+    "impossible-file-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),
+    "repeated-source-ids": (RESTORE_BOTH, ENDS_OF_BOTH),
+    "changed-partitions": (
+        Way(
+            name="setting of the entry below",
+            phrase=r"put the value of offsets/\d+ in its place",
+            act=_conf_of_entry_below,
+        ),
+    ),
+    "emptied-state": (Way(name="restore", phrase="restore what was in it", act=_restore_each("checkpoint/state")),),
     "impossible-kafka-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),
     "impossible-delta-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),
     "offsets-moved-back": (RESTORE_BOTH, ENDS_OF_BOTH),

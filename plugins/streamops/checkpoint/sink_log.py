@@ -4,9 +4,19 @@ Spark classes: FileStreamSinkLog, FileStreamSink, MetadataLogFileIndex, 3.5 to 4
 decides: the sink skips each batch up to the highest here, and a reader of the directory believes nothing else.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from streamops.checkpoint.compact_log import IdRange, compact_bytes, compact_log
+from streamops.checkpoint.compact_log import (
+    DEFAULT_INTERVAL,
+    CompactLog,
+    IdRange,
+    compact_bytes,
+    compact_log,
+    entry_lines,
+    json_object,
+)
+from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError, ObjectUnreadableError
 from streamops.storage import ReadableStorage, join
 
 SINK_LOG = "_spark_metadata"
@@ -23,6 +33,10 @@ class SinkLogFacts:
     compact_ids: tuple[int, ...] = ()
     missing: tuple[IdRange, ...] = ()
     """What a reader of the directory needs and does not find: it fails with FileNotFoundException."""
+    interval: int = DEFAULT_INTERVAL
+    """Every how many batches Spark compacts the log, told from its names."""
+    broken: tuple[str, ...] = ()
+    """Why entries that the next compaction reads can't be read, the file in front."""
     compact_bytes: int | None = None
     """Of the newest compact file, which lists every file ever written; None where there is none."""
     odd: int = 0
@@ -33,6 +47,11 @@ class SinkLogFacts:
     def is_empty(self) -> bool:
         """Whether the directory has no log, or one without entries."""
         return self.highest < 0
+
+    @property
+    def next_compaction(self) -> int:
+        """The next batch that is to write all entries anew."""
+        return (self.highest + 1) // self.interval * self.interval + self.interval - 1
 
 
 def read_sink_log(storage: ReadableStorage, output: str) -> SinkLogFacts:
@@ -52,8 +71,32 @@ def read_sink_log(storage: ReadableStorage, output: str) -> SinkLogFacts:
         highest=highest,
         compact_ids=tuple(sorted(log.compact)),
         missing=log.needed_for(highest).missing if highest >= 0 else (),
+        interval=log.interval,
+        broken=tuple(_broken(storage, folder, log)),
         compact_bytes=compact_bytes(storage, folder, log),
         odd=log.odd,
         temporaries=log.temporaries,
         foreign=log.foreign,
     )
+
+
+def _broken(storage: ReadableStorage, folder: str, log: CompactLog) -> Iterator[str]:
+    """Of the newest compact file and the entries behind it; one that is large, or was cleaned up meanwhile, is passed over."""
+    for log_id in range(max(log.newest_compact, 0), log.latest + 1)[-MAX_READ:]:
+        name = log.file_name(log_id)
+        if not log.holds(log_id):
+            continue
+        try:
+            lines = entry_lines(storage.read(join(folder, name)), address=f"{SINK_LOG}/{name}")
+            for number, line in enumerate(lines, start=2):
+                json_object(line, place=f"{SINK_LOG}/{name} line {number}")
+        except CheckpointError as error:
+            yield str(error)
+        except (ObjectNotFoundError, ObjectTooLargeError):
+            continue
+        except ObjectUnreadableError as error:
+            yield f"{SINK_LOG}/{name}: {error}"
+
+
+MAX_READ = 100
+"""Entries that are read: Spark keeps ten, or as many as `fileSink.log.compactInterval` says."""

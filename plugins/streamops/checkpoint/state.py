@@ -7,7 +7,7 @@ thousand partitions cost a thousand listings.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamops.checkpoint.layout import batch_id
 from streamops.checkpoint.state_files import Missing, Provider, StoreFiles, store_files
@@ -18,7 +18,13 @@ from streamops.checkpoint.state_metadata import (
     schema_trouble,
 )
 from streamops.checkpoint.state_snapshots import NO_CHECKSUMS, BrokenStateFile, Checksums
-from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError, ObjectUnreadableError
+from streamops.errors import (
+    CheckpointError,
+    ObjectIsNoFileError,
+    ObjectNotFoundError,
+    ObjectTooLargeError,
+    ObjectUnreadableError,
+)
 from streamops.storage import ReadableStorage, join
 
 STATE = "state"
@@ -107,6 +113,8 @@ class StateFacts:
     """Those of them that newer releases of Spark could do without, see `StoreFiles.spare_for`."""
     foreign: int = 0
     """Names below `state/` that are no operator."""
+    is_emptied: bool = False
+    """Whether the folder `state` is there without any operator: a query without state makes none (4.2.0)."""
 
     @property
     def files(self) -> int:
@@ -143,7 +151,8 @@ def read_state(
     for operator in sorted({*listed, *ids}):
         read = _OperatorReader(storage, join(checkpoint, STATE), operator, ids.get(operator, ()), partitions_hint)
         survey.add(read)
-    return survey.facts(foreign=len(names) - len(listed))
+    facts = survey.facts(foreign=len(names) - len(listed))
+    return replace(facts, is_emptied=True) if not facts.operators and STATE in storage.list(checkpoint) else facts
 
 
 class _OperatorReader:
@@ -251,6 +260,9 @@ class _OperatorReader:
                 content = self._storage.read(join(self._folder, "0", *folder, SCHEMA), limit=METADATA_LIMIT)
             except ObjectNotFoundError:
                 yield from self._left_behind(join("0", *folder, "_metadata"), "schema")
+                continue
+            except ObjectIsNoFileError as error:
+                yield BrokenStateFile(file=place, reason=str(error), is_schema=True)
                 continue
             except ObjectUnreadableError:
                 continue

@@ -59,7 +59,7 @@ def read_changes(
         if not lineages.has(file):
             continue
         if number < MAX_READ and left > 0:
-            content = _content(storage, address)
+            content = _content(storage, address, limit=left)
             troubles[file] = "" if content is None else _trouble(content, codec)
             lineages.learn(file, content or b"")
             left -= len(content or b"")
@@ -133,12 +133,15 @@ def _size(storage: ReadableStorage, address: str) -> int | None:
     return details[0].size if details else None
 
 
-def _content(storage: ReadableStorage, address: str) -> bytes | None:
-    """None where the file is gone, or too large to be read here."""
+def _content(storage: ReadableStorage, address: str, *, limit: int) -> bytes | None:
+    """None where the file is gone, or larger than that many bytes; nothing where it is listed and not to be had."""
     try:
-        return storage.read(address)
-    except (ObjectNotFoundError, ObjectTooLargeError):
+        return storage.read(address, limit=limit)
+    except ObjectTooLargeError:
         return None
+    except ObjectNotFoundError:
+        is_link_to_nothing = address.rpartition("/")[2] in storage.list(parent(address))
+        return b"" if is_link_to_nothing else None
 
 
 def _trouble(content: bytes, codec: str) -> str:

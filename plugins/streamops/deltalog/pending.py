@@ -31,7 +31,7 @@ _NAMES_A_FILE = re.compile(r"[^\0\ud800-\udfff]+").fullmatch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovedFile:
-    """A data file that a commit added, and a later one took out of the table: VACUUM may delete it."""
+    """A data file that a commit added, and a later one took out of the table, so that VACUUM may delete it; or that is gone."""
 
     path: str
     """As the log has it: escape it before you show it."""
@@ -40,7 +40,7 @@ class RemovedFile:
     index: int
     """Its place among the files of that commit."""
     removed_at: datetime | None
-    """By the clock of whoever removed it; None where the commit does not say."""
+    """By the clock of whoever removed it; None where the commit does not say, or no commit did."""
     is_there: bool | None = None
     """None where nobody has looked, or it lies outside of the table's folder."""
 
@@ -100,10 +100,12 @@ def read_pending(storage: ReadableStorage, table: str, *, first: int) -> Pending
             reading.take(version, _actions(storage, table, name))
         removed = reading.removed
         looked_for = _looked_for(storage, table, removed[:MAX_FILES_ASKED])
+        kept = _looked_for(storage, table, reading.kept[: MAX_FILES_ASKED - len(looked_for)])
+        gone = [file for file in kept if file.is_there is False]
         return replace(
             found,
             read_to=max((version for version, _ in chosen), default=-1),
-            removed=looked_for,
+            removed=tuple(sorted((*looked_for, *gone), key=lambda file: (file.version, file.index))),
             is_whole=found.is_whole and len(removed) == len(looked_for),
             notable=tuple(reading.notable),
             columns_before=_columns_before(storage, table, reading.notable),
@@ -134,6 +136,16 @@ class _Reading:
     def removed(self) -> list[RemovedFile]:
         """Files that one of these commits added and a later one removed, by the version that added them."""
         return sorted(self._removed.values(), key=lambda file: (file.version, file.index))
+
+    @property
+    def kept(self) -> list[RemovedFile]:
+        """Files that one of these commits added, and none removed, the next to be read first."""
+        kept = [
+            RemovedFile(path=path, version=version, index=index, removed_at=None)
+            for path, (version, index) in self._added.items()
+            if path not in self._removed
+        ]
+        return sorted(kept, key=lambda file: (file.version, file.index))
 
     def take(self, version: int, actions: Iterator[dict[str, object]]) -> None:
         """The next commit."""

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamops.checkpoint.sink_log import read_sink_log
-from streamops.errors import StorageError
+from streamops.errors import ObjectNotFoundError, StorageError
 from streamops.storage.memory import MemoryStorage
 
 OUTPUT = "file:///out/orders"
@@ -46,6 +46,28 @@ def test_what_a_reader_of_the_directory_misses(names, expected):
     assert (facts.lowest, facts.highest, [(gap.first, gap.last) for gap in facts.missing]) == expected
 
 
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "_spark_metadata/12 is empty"),
+        (b"v2", "_spark_metadata/12 line 1: 'v2' needs a newer"),
+        (b"v1\n{", "_spark_metadata/12 line 2: cut or not JSON"),
+        (bytes(50), "_spark_metadata/12 line 1"),
+    ],
+)
+def test_an_entry_that_the_next_compaction_can_not_read(content, reason):
+    """What lies below the newest compact file is read no more."""
+    storage = MemoryStorage()
+    for name, written in {"8": b"", "9.compact": b"v1", "10": b"v1", "11": b"v1", "12": content}.items():
+        storage.write(f"{OUTPUT}/_spark_metadata/{name}", written)
+
+    facts = read_sink_log(storage, OUTPUT)
+
+    assert len(facts.broken) == 1
+    assert facts.broken[0].startswith(reason)
+    assert facts.next_compaction == 19
+
+
 def test_a_place_that_cannot_be_asked_is_not_an_empty_one():
     storage = MemoryStorage()
     storage.write(f"{OUTPUT}/_spark_metadata", b"")
@@ -84,6 +106,9 @@ class Listed:
 
     def details(self, directory, *, only=None):
         return ()
+
+    def read(self, address, *, limit=0):
+        raise ObjectNotFoundError(address)
 
 
 @given(st.lists(st.text() | st.integers().map(str)))

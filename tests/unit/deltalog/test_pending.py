@@ -80,7 +80,13 @@ def test_when_the_first_of_them_was_written_is_the_time_of_its_file(tmp_path):
     found = read(address)
 
     assert (found.first, found.committed_at) == (1, WRITTEN)
-    assert found.removed == ()
+
+
+def test_a_file_that_is_gone_although_no_commit_removed_it_is_missed(tmp_path):
+    address = write_table(tmp_path / "orders", [add("a")], [add("b")])
+    (tmp_path / "orders" / "b").touch()
+
+    assert [(file.path, file.is_there, file.removed_at) for file in read(address).removed] == [("a", False, None)]
 
 
 def test_a_file_that_only_moves_rows_about_is_no_input(tmp_path):

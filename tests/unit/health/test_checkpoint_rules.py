@@ -398,6 +398,18 @@ LOUD = [
         rules=("changed-partitions", "pending-batch"),
     ),
     Row(
+        because="the folder of the state holds no operator",
+        files=files() | {"state/.keep": b""},
+        verdict=CRITICAL,
+        rules=("emptied-state",),
+    ),
+    Row(
+        because="a batch without input, for state that is not there",
+        files=files(offsets_4=entry(4, source='{"logOffset":3}', header=HEADER.replace('Ms":0', 'Ms":5000'))),
+        verdict=CRITICAL,
+        rules=("lost-operators", "copied-entry"),
+    ),
+    Row(
         because="a negative offset of files",
         files=files(offsets_3=entry(3, source="-1"), offsets_4=entry(4, source="-1")),
         verdict=CRITICAL,

@@ -176,7 +176,7 @@ def expiring_delta_versions(snapshot: CheckpointSnapshot, view: DeltaSourceView)
 
 
 def vacuumed_delta_files(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> Iterator[Finding]:
-    """Data files of versions that the query has not read are gone: a later commit removed them, and then VACUUM ran."""
+    """Data files of versions that the query has not read are gone: a commit removed them and VACUUM ran, or somebody else did."""
     gone = [file for file in _given_up(snapshot, view) if file.is_there is False]
     if not gone:
         return

@@ -95,6 +95,7 @@ DEPTH_RULES: tuple[Callable[[CheckpointSnapshot, Expectations], Iterator[Finding
     source_log_rules.unreachable_source_log,
     state_conf_rules.unfit_state_confs,
     state_file_rules.lost_operators,
+    state_file_rules.emptied_state,
     state_file_rules.unloadable_state,
     state_file_rules.broken_state_file,
     state_file_rules.state_ahead,

@@ -190,20 +190,27 @@ def unknown_to_sink(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Fi
 
 
 def incomplete_sink_log(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Finding]:
-    """The log of a file sink lacks entries that its readers, and its next compaction, need."""
+    """The log of a file sink lacks entries that its readers, and its next compaction, need, or has broken ones."""
     sink = view.latest
-    if not isinstance(sink, FileSink) or not sink.log.missing:
+    if not isinstance(sink, FileSink) or not (sink.log.missing or sink.log.broken):
         return
     gaps = ", ".join(_ids(gap.first, gap.last) for gap in sink.log.missing[:SHOWN])
+    lacks = f"{SINK_LOG} ends at {sink.log.highest} and lacks {gaps}" if gaps else "; ".join(sink.log.broken[:SHOWN])
+    evidence = f"{_named(sink)}: {_shown(lacks)}"
+    compaction, first = sink.log.next_compaction, max(sink.log.highest + 1, snapshot.facts.next_batch)
     yield Finding(
         rule="incomplete-sink-log",
         severity=Severity.CRITICAL,
         file="",
-        evidence=f"{_named(sink)}: {SINK_LOG} ends at {sink.log.highest} and lacks {gaps}",
-        meaning="whoever reads the directory with Spark fails with FileNotFoundException, and so does the query when it compacts"
-        " the log next; an old checkpoint with a new directory looks like that, too",
+        evidence=evidence,
+        meaning="whoever reads the directory with Spark fails, and so does the query when it compacts the log next; an old"
+        " checkpoint with a new directory looks like that, too",
         repair=f"restore {SINK_LOG} from a copy; otherwise write to a new directory",
         not_when=f"do not delete {SINK_LOG}: a batch that runs again would then be written twice",
+        start=StartEffect(
+            kind=AtStart.FAILS if compaction <= first else AtStart.UNDECIDED,
+            summary=f"batch {compaction} compacts the log of the sink, and fails: {evidence}",
+        ),
     )
 
 

@@ -5,6 +5,7 @@ Codes in brackets name the damage of the matrix that was tried on real Spark 3.5
 
 from collections.abc import Iterator
 
+from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, OFFSETS
 from streamops.checkpoint.state_snapshots import BrokenStateFile
@@ -22,11 +23,8 @@ def lost_operators(snapshot: CheckpointSnapshot, expected: Expectations) -> Iter
     if state is None or state.version <= 0 or snapshot.facts.is_new:
         return
     present = {operator.operator for operator in state.operators}
-    gone = [
-        number
-        for number in range(max(max(present, default=-1) + 1, expected.stateful_operators))
-        if number not in present
-    ]
+    known = max(max(present, default=-1) + 1, expected.stateful_operators, int(_has_run_for_state(snapshot.facts)))
+    gone = [number for number in range(known) if number not in present]
     if not gone:
         return
     folders = ", ".join(f"state/{number}" for number in gone[:SHOWN])
@@ -34,8 +32,7 @@ def lost_operators(snapshot: CheckpointSnapshot, expected: Expectations) -> Iter
         rule="lost-operators",
         severity=Severity.CRITICAL,
         file=f"state/{gone[0]}",
-        evidence=f"{folders} {'is' if len(gone) == 1 else 'are'} not there; the query has"
-        f" {max(len(present) + len(gone), expected.stateful_operators)} operators with state",
+        evidence=f"{folders} {'is' if len(gone) == 1 else 'are'} not there; the query has {known} operators with state",
         meaning=f"their state can't be loaded: {FAILS}",
         repair=f"restore the folders {BACKUP}; otherwise build the state anew from the source, in a new checkpoint",
         not_when="do not go back to the first batch in this checkpoint: a sink that knows batches drops what comes then",
@@ -43,6 +40,36 @@ def lost_operators(snapshot: CheckpointSnapshot, expected: Expectations) -> Iter
             kind=AtStart.FAILS,
             summary=f"{folders} {'is' if len(gone) == 1 else 'are'} not there, and the query keeps state there",
             error=expected.engine.missing_operator_error,
+        ),
+    )
+
+
+def _has_run_for_state(facts: CheckpointFacts) -> bool:
+    """Whether a batch had no input and another watermark than the one before: only state makes Spark plan one."""
+    return any(
+        before.sources == now.sources
+        and None not in (before.header.watermark_ms, now.header.watermark_ms)
+        and before.header.watermark_ms != now.header.watermark_ms
+        for before, now in facts.steps
+    )
+
+
+def emptied_state(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """The folder of the state is there and holds no operator: a query without state makes no such folder (4.2.0)."""
+    state = snapshot.state
+    if state is None or not state.is_emptied or state.version <= 0 or snapshot.facts.is_new:
+        return
+    if expected.stateful_operators or _has_run_for_state(snapshot.facts):
+        return
+    yield Finding(
+        rule="emptied-state",
+        severity=Severity.CRITICAL,
+        file="state",
+        evidence="the folder is there, and there is no operator in it",
+        meaning=f"a query with state can't load it: {FAILS}; one without never made that folder",
+        repair=f"restore what was in it {BACKUP}; if the query keeps no state, delete the empty folder",
+        start=StartEffect(
+            kind=AtStart.UNDECIDED, summary="state is there and empty: if the query keeps state, each start fails"
         ),
     )
 
