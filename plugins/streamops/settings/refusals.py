@@ -7,6 +7,7 @@ import re
 from difflib import get_close_matches
 
 from streamops.settings import secrets
+from streamops.settings.option_values import DELTA_OPTIONS, FILES_OPTIONS, KAFKA_OPTIONS, SPARK_CONF, unfit_value
 from streamops.settings.secrets import holds_secret, is_secret
 from streamops.spec import FileFormat
 
@@ -71,42 +72,25 @@ _LATER_MASTER = re.compile(r"yarn\b.*|k8s://.*|mesos://.*")
 def refused_kafka_option(name: str, value: str) -> str:
     """Secrets, options that Spark refuses at the start of the query, and those that have a field of their own.
 
-    And rate limits that let nothing through.
+    And values that no start gets past.
     """
     if is_secret(name, value):
         return secrets.IN_KAFKA_OPTION
-    return _KAFKA_OPTIONS.get(name.lower(), "") or _refused_limit(name, value)
+    return _KAFKA_OPTIONS.get(name.lower(), "") or unfit_value(KAFKA_OPTIONS, name.lower(), value)
 
 
 def refused_delta_option(name: str, value: str) -> str:
     """As `refused_kafka_option`, of Delta's streaming source."""
     if is_secret(name, value):
         return secrets.IN_OPTION
-    return _DELTA_OPTIONS.get(name.lower(), "") or _refused_limit(name, value)
+    return _DELTA_OPTIONS.get(name.lower(), "") or unfit_value(DELTA_OPTIONS, name.lower(), value)
 
 
 def refused_files_option(name: str, value: str) -> str:
     """As `refused_kafka_option`, of Spark's file source."""
     if is_secret(name, value):
         return secrets.IN_OPTION
-    return _FILES_OPTIONS.get(name.lower(), "") or _refused_limit(name, value)
-
-
-def _refused_limit(name: str, value: str) -> str:
-    """A limit of nothing reads nothing, and one below plans offsets that no start gets past (tried on 4.2.0)."""
-    text = value.strip()
-    is_number = _INTEGER.fullmatch(text) is not None
-    if name.lower() in _COUNTS and not is_number:
-        return "a whole number above 0"
-    if name.lower() in _COUNTS | _SIZES and is_number and int(text) <= 0:
-        return "a number above 0: with 0 a run ends well and has read nothing, with less each start fails"
-    return ""
-
-
-_INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
-_COUNTS = frozenset({"maxoffsetspertrigger", "minoffsetspertrigger", "minpartitions", "maxfilespertrigger"})
-_SIZES = frozenset({"maxbytespertrigger"})
-"""These may have a unit: `10g`."""
+    return _FILES_OPTIONS.get(name.lower(), "") or unfit_value(FILES_OPTIONS, name.lower(), value)
 
 
 def refused_kafka_sink_option(name: str, value: str) -> str:
@@ -194,7 +178,7 @@ def refused_spark_conf(name: str, value: str) -> str:
             "no such conf: it is for DStreams only and has no effect here; the rate of a query is an option of its source:"
             " maxOffsetsPerTrigger (Kafka), maxFilesPerTrigger (files, Delta), maxBytesPerTrigger (Delta)"
         )
-    return _SPARK_CONF.get(name, "")
+    return _SPARK_CONF.get(name, "") or unfit_value(SPARK_CONF, name, value)
 
 
 def refused_master(master: str) -> str:

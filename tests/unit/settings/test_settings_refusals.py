@@ -123,7 +123,7 @@ def test_an_option_that_spark_refuses_or_that_has_a_field_is_refused(tmp_path: P
     assert load_option(tmp_path, name, "x").errors[0].place == f"streams.orders.source.kafka.options.{name}"
 
 
-@pytest.mark.parametrize("name", ["kafka.group.id", "groupIdPrefix", "startingOffsets", "kafka.security.protocol"])
+@pytest.mark.parametrize("name", ["kafka.group.id", "groupIdPrefix", "kafka.security.protocol"])
 def test_other_options_pass(tmp_path: Path, name: str) -> None:
     assert load_option(tmp_path, name, "x").errors == ()
 
