@@ -516,6 +516,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
             act=_conf_of_entry_below,
         ),
     ),
+    "future-input": (Way(name="restore", phrase=r"restore sources/\w+ from a copy", act=_restore_files),),
     "emptied-state": (Way(name="restore", phrase="restore what was in it", act=_restore_each("checkpoint/state")),),
     "impossible-kafka-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),
     "impossible-delta-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),

@@ -73,6 +73,8 @@ class SourceLogFacts:
     """Log ids above the newest compact file whose file names no input of its own: it is empty, or a copy of another one."""
     renumbered: tuple[int, ...] = ()
     """Those whose file names input of its own, under another id: it is known to have been read, and no batch takes it."""
+    youngest_ms: int = 0
+    """The latest time of any input file in the entries that were read; 0 for none."""
     absent: tuple[IdRange, ...] = ()
     """Log ids that were asked for and that no file holds."""
     unread: tuple[str, ...] = ()
@@ -246,6 +248,7 @@ class _Reading:
             ahead=tuple(self._ahead[:MAX_INPUT_FILES]),
             unlisted=self._unlisted,
             renumbered=self._renumbered,
+            youngest_ms=max((entry.modified_ms for read in self._entries.values() for entry in read), default=0),
             absent=self._absent,
             unread=tuple(self._unread[:SHOWN]),
             unread_total=len(self._unread),

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from streamops.checkpoint.source_offsets import OffsetForm
 from streamops.cli.check_answer import Answer
 from streamops.cli.check_kafka import AvailableNow, Bootstrap, asked_kafka, asked_kafka_of
 from streamops.cli.check_sink import (
@@ -150,6 +151,7 @@ def check(
             engine=engine_of(spark_version),
             is_sink_idempotent=sink_idempotent.known,
             tracks_progress_async=async_progress.known,
+            source_form=_source_form(kafka=kafka, delta=delta, files=source_input),
             confs=tuple(_conf(text) for text in confs or ()),
             watch=Watch(now=SystemClock().now()),
             source_input=_source_input(source_input, max_file_age or MAX_FILE_AGE),
@@ -163,6 +165,13 @@ def check(
     checkup = asked_kafka(checkup, kafka, session_of(context).wiring, is_available_now=available_now.known)
     _show(checkup, as_json=as_json)
     raise typer.Exit(EXIT_CODES[checkup.verdict])
+
+
+def _source_form(*, kafka: str, delta: str, files: str) -> OffsetForm | None:
+    """Of the source that was named; where several are, each of them may be any of the query's."""
+    named = ((kafka, OffsetForm.KAFKA), (delta, OffsetForm.DELTA), (files, OffsetForm.FILES))
+    forms = [form for name, form in named if name]
+    return forms[0] if len(forms) == 1 else None
 
 
 def _refuse_options_of_a_folder(context: typer.Context, spec: StreamSpec) -> None:

@@ -9,7 +9,7 @@ from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.health.checkpoint.watch import Watch
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
-from support.base_checkpoint import ADDRESS, entry, files
+from support.base_checkpoint import ADDRESS, entry, files, source_entry
 from support.plans import findings_on
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -62,3 +62,12 @@ def test_a_single_batch_has_nothing_to_be_compared_with():
     found = {name: content for name, content in files().items() if name == "metadata" or name.endswith("/0")}
 
     assert rules(written(found, ["metadata", "sources/0/0", "commits/0", "offsets/0"])) == []
+
+
+@pytest.mark.parametrize(("days", "told"), [(7, []), (9, ["future-input"])], ids=["a clock ahead", "beyond maxFileAge"])
+def test_a_file_from_the_future_makes_all_others_too_old(days, told):
+    """`maxFileAge` is seven days; a check is made a day after `AT`."""
+    moment = int((AT + timedelta(days=days)).timestamp() * 1000)
+    edited = files() | {"sources/0/4": source_entry(4).replace(b"1772366400004", str(moment).encode())}
+
+    assert rules(written(edited, as_spark_writes(edited))) == told

@@ -107,6 +107,7 @@ DEPTH_RULES: tuple[Callable[[CheckpointSnapshot, Expectations], Iterator[Finding
 """Asked after the logs, in the order in which a start meets them: sources while a batch is planned, state in its tasks."""
 
 EDIT_RULES: tuple[Callable[[CheckpointSnapshot, Expectations, Watch], Iterator[Finding]], ...] = (
+    source_log_rules.future_input,
     edit_rules.edited_offsets,
 )
 """Asked before those over time: what an edited entry says is believed by every start."""

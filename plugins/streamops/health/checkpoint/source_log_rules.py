@@ -4,6 +4,7 @@ Codes in brackets name the damage of the matrix that was tried on real Spark 3.5
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from streamops.checkpoint.compact_log import COMPACT_SUFFIX, CompactLog
 from streamops.checkpoint.inspect import CheckpointSnapshot, FileSource
@@ -11,6 +12,7 @@ from streamops.checkpoint.layout import OFFSETS
 from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset
 from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.checkpoint.file_rules import BACKUP, FAILS
+from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
@@ -250,3 +252,29 @@ def lost_input(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator
             f" {snapshot.lost_inputs[0]!r}: it runs without them, and no error tells",
         ),
     )
+
+
+def future_input(snapshot: CheckpointSnapshot, expected: Expectations, watch: Watch) -> Iterator[Finding]:
+    """A file source has noted a file from so far in the future that all others are too old for it (SPARK-19813).
+
+    It passes over whatever is older than `maxFileAge` below the youngest that it knows of (SeenFilesMap, tried on 4.2.0).
+    """
+    now_ms = int(watch.now.timestamp() * 1000)
+    for source in snapshot.sources.sources:
+        if source.youngest_ms - expected.max_file_age // timedelta(milliseconds=1) <= now_ms:
+            continue
+        path = f"sources/{source.folder}"
+        evidence = f"a file of {path} is said to be from {source.youngest_ms} ms after 1970, now is {now_ms}"
+        yield Finding(
+            rule="future-input",
+            severity=Severity.CRITICAL,
+            file=path,
+            evidence=evidence,
+            meaning="new files count as older than `maxFileAge` and are never read, and no error tells",
+            repair=f"restore {path} {BACKUP}, or put the file's own time there; a clock that was wrong for one file has the same"
+            " effect",
+            not_when="with `latestFirst` and a limit of files or bytes a batch, which switch `maxFileAge` off",
+            start=StartEffect(
+                kind=AtStart.LOSES, summary=f"{evidence}: all files that come count as too old, and are not read"
+            ),
+        )
