@@ -16,6 +16,7 @@ MAX_CHILDREN = 50
 _OWN = frozenset({METADATA, OFFSETS, COMMITS, "sources", "state", "lost+found"})
 """Of a checkpoint, and of the root of a volume that one is meant for."""
 _UNEXPANDED = re.compile(r"\$\{|\$[A-Za-z_]|/~|%\(|\{\{")
+_STATE_FILE = re.compile(r"\d+(_[0-9a-f-]{36})?\.(delta|snapshot|changelog|zip)", re.ASCII)
 _FLINK = re.compile(r"chk-\d+|savepoint-.+|taskowned", re.ASCII)
 _DSTREAM = re.compile(r"checkpoint-\d{13}(?:\.bk)?", re.ASCII)
 _KAFKA_STREAMS = re.compile(r"\d+_\d+", re.ASCII)
@@ -51,11 +52,12 @@ class Place:
 def read_place(storage: ReadableStorage, address: str) -> Place:
     """Look at an address whose checkpoint has no logs. Raises StorageError where it can't be asked."""
     names = storage.list(address)
+    is_table = METADATA in names and _holds_table_metadata(storage, join(address, METADATA))
     is_unexpanded = bool(_UNEXPANDED.search(address))
     if not names:
         return _empty(storage, address, is_unexpanded=is_unexpanded)
     return Place(
-        what=_what(names),
+        what=_ICEBERG if is_table else _what(names),
         strangers=tuple(sorted(_strange(names))[:SHOWN]),
         checkpoints=_below(storage, address, names),
         is_unexpanded=is_unexpanded,
@@ -75,6 +77,8 @@ def _empty(storage: ReadableStorage, address: str, *, is_unexpanded: bool) -> Pl
 
 
 def _what(names: Collection[str]) -> str:
+    if any(_STATE_FILE.fullmatch(name) for name in names) or ("_metadata" in names and "0" in names):
+        return "a part of a checkpoint's state, not the checkpoint itself: name the folder above `state`"
     told = next((what for marker, what in _MARKERS if marker in names), "")
     if told:
         return told
@@ -88,8 +92,20 @@ def _what(names: Collection[str]) -> str:
     if strange and all(_KAFKA_STREAMS.fullmatch(name) for name in strange):
         return "a state folder of Kafka Streams"
     if {"data", METADATA} <= set(names) and OFFSETS not in names:
-        return "an Iceberg table"
+        return _ICEBERG
     return ""
+
+
+def _holds_table_metadata(storage: ReadableStorage, folder: str) -> bool:
+    """Of a checkpoint `metadata` is a file, which can't be listed."""
+    try:
+        return any(name.endswith(_OF_ICEBERG) for name in storage.list(folder))
+    except StorageError:
+        return False
+
+
+_ICEBERG = "an Iceberg table"
+_OF_ICEBERG = (".metadata.json", "version-hint.text")
 
 
 def _strange(names: Collection[str]) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.source_offsets import UnknownOffset, says_nothing
 from streamops.health.checkpoint.judge import Evidence
 from streamops.health.verdict import AtStart, Finding, StartEffect
 from streamops.sink import SinkView, newest_batch, recognises_batches
@@ -80,7 +81,16 @@ def plan_restart(evidence: Evidence, findings: Iterable[Finding]) -> RestartPlan
         plan = _behind_async_logs(plan)
     if evidence.sink and plan.reruns:
         plan = _with_sink(plan, evidence.facts, evidence.sink)
+    if _has_unjudged_source(evidence.facts):
+        plan = replace(
+            plan, summary=f"{plan.summary}; as far as Spark's own logs tell: a source's offsets are not judged"
+        )
     return with_findings(plan, findings)
+
+
+def _has_unjudged_source(facts: CheckpointFacts) -> bool:
+    offsets = facts.newest.offsets if facts.newest else ()
+    return any(isinstance(offset, UnknownOffset) and not says_nothing(offset) for offset in offsets)
 
 
 def _by_the_logs(facts: CheckpointFacts) -> RestartPlan:

@@ -11,8 +11,7 @@ import re
 from streamops.errors import SettingsError
 
 _SCHEME = re.compile(r"^([a-z][a-z0-9+.-]*):(.*)$", re.IGNORECASE)
-_LOCALHOST = re.compile("^//localhost(/|$)", re.IGNORECASE)
-"""The one host of a file address that is this one (RFC 8089): `file://localhost/data`."""
+_HOST = re.compile(r"//[^/]")
 _WITHOUT_AUTHORITY = frozenset({"hdfs", "viewfs", "dbfs"})
 """Where Hadoop and Databricks know a default host: `hdfs:///x` and `dbfs:/x` are whole addresses."""
 _SAME_SCHEME = {"s3a": "s3", "s3n": "s3"}
@@ -25,7 +24,13 @@ def canonical_address(text: str, *, base: str = "") -> str:
     """
     match = _SCHEME.match(text)
     if match is None or match[1].lower() == "file":
-        return "file://" + _local_path(_LOCALHOST.sub("/", match[2]) if match else text, base=base)
+        path = match[2] if match else text
+        if match and _HOST.match(path):
+            raise SettingsError(
+                f"{text!r} names a host, which Spark's local file system refuses (Wrong FS): write file:// and a path that"
+                f" begins with a slash, file:///{path.strip('/')}"
+            )
+        return "file://" + _local_path(path, base=base)
     scheme = _SAME_SCHEME.get(match[1].lower(), match[1].lower())
     if len(scheme) == 1:
         raise SettingsError(

@@ -169,4 +169,14 @@ def _translated(address: str, *, unreadable: Collection[int] = ()) -> Iterator[N
         kind: type[StorageError] = StorageError
         if error.errno in unreadable:
             kind = ObjectIsNoFileError if error.errno in _NO_FILE else ObjectUnreadableError
-        raise kind(f"{address}: {error.strerror} ({reason})") from error
+        told = _IN_WORDS.get(error.errno or 0, "") or f"{error.strerror} ({reason})"
+        raise kind(f"{address}: {told}") from error
+
+
+_IN_WORDS = {
+    errno.EISDIR: "a folder lies where a file is expected",
+    errno.ENOTDIR: "a file lies where a folder is expected",
+    errno.EINVAL: "no regular file lies there: a pipe, a socket or a device",
+    errno.ELOOP: "a link there leads round in a circle",
+    errno.EACCES: "permission denied",
+}

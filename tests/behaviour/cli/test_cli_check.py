@@ -304,8 +304,10 @@ def test_an_option_that_the_settings_answer_is_refused_beside_a_declared_stream(
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        pytest.param(lambda place: place.write_text("no folder"), "Not a directory", id="a file"),
-        pytest.param(lambda place: place.symlink_to(place), "Too many levels", id="a loop of links"),
+        pytest.param(
+            lambda place: place.write_text("no folder"), "a file lies where a folder is expected", id="a file"
+        ),
+        pytest.param(lambda place: place.symlink_to(place), "leads round in a circle", id="a loop of links"),
     ],
 )
 def test_what_can_not_be_read_at_all_is_unknown_and_not_an_error_without_a_document(tmp_path, capsys, damage, told):

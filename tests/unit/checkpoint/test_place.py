@@ -13,6 +13,7 @@ from support.base_checkpoint import files
 from support.plans import plan_of
 
 ROOT = "file:///data/place"
+PART_OF_STATE = "a part of a checkpoint's state, not the checkpoint itself: name the folder above `state`"
 
 
 def holding(*names, root=ROOT):
@@ -27,6 +28,9 @@ def holding(*names, root=ROOT):
     [
         (("_delta_log/00000000000000000000.json", "part-0.parquet"), "a Delta table"),
         (("metadata/v1.metadata.json", "data/f.parquet"), "an Iceberg table"),
+        (("metadata/00000-1.metadata.json", "notes"), "an Iceberg table"),
+        (("_metadata/metadata", "0/1.delta", "1/1.delta"), PART_OF_STATE),
+        (("_metadata/schema", "1.delta", "2.delta"), PART_OF_STATE),
         ((".hoodie/hoodie.properties",), "a Hudi table"),
         (("chk-12/_metadata", "shared/a"), "a checkpoint folder of Flink"),
         (("_metadata",), "a checkpoint of Flink"),

@@ -81,7 +81,7 @@ def test_where_no_table_lies(tmp_path, folder):
 def test_a_place_that_can_t_be_asked_is_not_an_empty_one(tmp_path):
     (tmp_path / "_delta_log").write_text("")
 
-    with pytest.raises(StorageError, match="Not a directory"):
+    with pytest.raises(StorageError, match="a file lies where a folder is expected"):
         read(f"file://{tmp_path}")
 
 

@@ -128,8 +128,16 @@ def commits(number: int) -> list[list[dict[str, object]]]:
     ]
 
 
+def a_table(folder: Path, *, versions: int) -> str:
+    """With a data file for each version."""
+    address = write_table(folder, *commits(versions))
+    for one in range(versions):
+        (folder / f"{one}.parquet").touch()
+    return address
+
+
 def test_a_backfill_of_versions_is_told_in_words(tmp_path):
-    table = write_table(tmp_path / "raw", *commits(5))
+    table = a_table(tmp_path / "raw", versions=5)
 
     lines = list(plan_lines(ADesk(tmp_path, DeltaTableSource(table=table)).plan("v2", "v4", chunk=2)))
 
@@ -141,7 +149,7 @@ def test_a_backfill_of_versions_is_told_in_words(tmp_path):
 
 
 def test_versions_that_the_log_has_lost_are_named(tmp_path):
-    table = write_table(tmp_path / "raw", *commits(5))
+    table = a_table(tmp_path / "raw", versions=5)
     desk = ADesk(tmp_path, DeltaTableSource(table=table))
     plan = desk.plan("v1", "v4").refuse()
     for version in (0, 1, 2):

@@ -18,7 +18,7 @@ def test_a_healthy_checkpoint_is_told_in_three_lines() -> None:
 
     assert verdict == f"ok  {ADDRESS}"
     assert plan == "A start with Spark 4.2 is safe: batch 4 is committed: batch 5 is planned next."
-    assert standing.startswith(f"query {BASE_ID}, offsets to batch 4 (planned 2026-03-01 12:00:00 UTC), commits to")
+    assert standing.startswith(f"query {BASE_ID}, offsets to batch 4 (planned 2026-03-01 12:00:04 UTC), commits to")
 
 
 def test_a_damaged_one_is_told_verdict_first_with_the_way_out() -> None:

@@ -33,9 +33,13 @@ def unreadable_metadata(facts: CheckpointFacts, expected: Expectations) -> Itera
                 file=METADATA,
                 evidence=broken.reason,
                 meaning=f"the query id is not to be had: {FAILS}",
-                repair='write `{"id":"<the query id>"}` into it: the id is in the control log, in progress events, and in'
+                repair="see whether this is the place that was meant: of a table `metadata` is a folder"
+                if broken.damage is Damage.NO_FILE
+                else 'write `{"id":"<the query id>"}` into it: the id is in the control log, in progress events, and in'
                 " the transactions of a Delta sink",
-                not_when="with a new id instead of the old one: sinks that know batches by it take them twice",
+                not_when=""
+                if broken.damage is Damage.NO_FILE
+                else "with a new id instead of the old one: sinks that know batches by it take them twice",
                 start=unreadable(broken, _id_error(broken)),
             )
 
@@ -290,6 +294,7 @@ def unreadable_last_commit(facts: CheckpointFacts, expected: Expectations) -> It
 def unreadable(broken: BrokenFile, error: str) -> StartEffect:
     """A start fails on a file that it reads; where the text of its error is not known, the reason stands for it."""
     is_other = error == _CUT_TEXT and CUT not in broken.reason and broken.damage is not Damage.EMPTY
+    is_other = is_other or broken.damage is Damage.NO_FILE
     return StartEffect(
         kind=AtStart.FAILS,
         summary=f"{broken.file} can't be read: {broken.reason}",

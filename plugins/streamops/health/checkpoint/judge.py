@@ -30,6 +30,7 @@ from streamops.health.checkpoint import (
     state_file_rules,
     state_rules,
     time_rules,
+    unjudged_rules,
 )
 from streamops.health.checkpoint.delta_source_rules import DeltaSourceView
 from streamops.health.checkpoint.expectations import Expectations
@@ -69,7 +70,7 @@ LOG_RULES: tuple[Rule, ...] = (
     order_rules.offsets_moved_back,
     order_rules.watermark_moved_back,
     order_rules.planned_backwards,
-    offset_rules.unjudged_source,
+    unjudged_rules.unjudged_source,
     state_conf_rules.impossible_confs,
     state_conf_rules.unpinned_partitions,
     state_conf_rules.changed_partitions,

@@ -15,7 +15,6 @@ from streamops.checkpoint.source_offsets import (
     OffsetForm,
     RateOffset,
     SourceOffset,
-    UnknownOffset,
     form_of,
     says_nothing,
 )
@@ -239,24 +238,6 @@ def impossible_delta_offsets(facts: CheckpointFacts, expected: Expectations) -> 
 
 
 DELTA_VERSIONS = (1, 3)
-
-
-def unjudged_source(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
-    """A source whose offsets nobody here knows, as Iceberg's, Kinesis' or one of Python's: what they say is not judged."""
-    if facts.newest is None:
-        return
-    for name, had, has in offset_pairs(facts.previous, facts.newest):
-        if not isinstance(has, UnknownOffset) or (had is not None and not isinstance(had, UnknownOffset)):
-            continue
-        moved = "" if had is None or had == has else f", {quoted(had.text)} in the entry below"
-        yield Finding(
-            rule="unjudged-source",
-            severity=Severity.NOTE,
-            file=f"{OFFSETS}/{facts.newest.batch}",
-            evidence=f"source {name}: {quoted(has.text)}{moved}",
-            meaning="the form of these offsets is not known: a start is judged as far as Spark's own logs tell, and not by"
-            " whether the source still has what the offsets name",
-        )
 
 
 def _positional(facts: CheckpointFacts) -> tuple[OffsetEntry, OffsetEntry] | None:
