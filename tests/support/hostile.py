@@ -130,7 +130,8 @@ class Fence:
 
     def _refuse_escape(self, address: str) -> None:
         assert is_inside(address, self._checkpoint), f"{address!r} lies beside the checkpoint"
-        assert not {"", ".", ".."} & set(address.removeprefix(self._checkpoint + "/").split("/")), repr(address)
+        below = address.removeprefix(self._checkpoint).split("/")[1:]
+        assert not {"", ".", ".."} & set(below), repr(address)
         assert address.isprintable(), repr(address)
 
 

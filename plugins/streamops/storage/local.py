@@ -178,5 +178,4 @@ _IN_WORDS = {
     errno.ENOTDIR: "a file lies where a folder is expected",
     errno.EINVAL: "no regular file lies there: a pipe, a socket or a device",
     errno.ELOOP: "a link there leads round in a circle",
-    errno.EACCES: "permission denied",
 }
