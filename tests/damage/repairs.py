@@ -301,13 +301,15 @@ def _rewrite_source_log(patient: Patient, finding: Finding) -> None:
 
 
 def _rewrite_misplaced(patient: Patient, finding: Finding) -> None:
-    for folder, name in re.findall(r"(sources/\w+)/(\d+)\b", str(finding["evidence"])):
-        lines = _source_lines(patient, folder).get(int(name), [])
-        (patient.checkpoint / folder / name).write_text("\n".join(["v1", *lines]))
+    for folder, number, suffix in re.findall(r"(sources/\w+)/(\d+)(\.compact)?", str(finding["evidence"])):
+        known = _source_lines(patient, folder)
+        ids = sorted(one for one in known if one <= int(number)) if suffix else [int(number)]
+        lines = [line for one in ids for line in known.get(one, [])]
+        (patient.checkpoint / folder / f"{number}{suffix}").write_text("\n".join(["v1", *lines]))
 
 
 def _restore_misplaced(patient: Patient, finding: Finding) -> None:
-    for name in re.findall(r"sources/\w+/\d+\b", str(finding["evidence"])):
+    for name in re.findall(r"sources/\w+/\d+(?:\.compact)?", str(finding["evidence"])):
         patient.restore(f"checkpoint/{name}")
 
 
@@ -427,7 +429,8 @@ WAYS: dict[str, tuple[Way, ...]] = {
             name="delete the commits",
             phrase=r"only where the sink knows no batches by id, as Kafka's, delete commits/\d+",
             act=_delete_commits_ahead,
-            is_allowed=lambda patient: not patient.kind.shows_its_sink,
+            # What the source of a rate gives out depends on how many batches run.
+            is_allowed=lambda patient: not patient.kind.shows_its_sink and not patient.kind.feeds_itself,
             repeats=True,
         ),
     ),
@@ -507,7 +510,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "unlike-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),
     "backward-range": (RESTORE_BOTH, ENDS_OF_BOTH),
-    "impossible-file-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),
+    "impossible-file-offsets": (RESTORE_BOTH, ENDS_OF_BOTH, RESTORE),
     "repeated-source-ids": (RESTORE_BOTH, ENDS_OF_BOTH),
     "changed-partitions": (
         Way(
@@ -516,6 +519,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
             act=_conf_of_entry_below,
         ),
     ),
+    "foreign-input": (Way(name="restore", phrase=r"restore sources/\w+ from a copy", act=_restore_files),),
     "future-input": (Way(name="restore", phrase=r"restore sources/\w+ from a copy", act=_restore_files),),
     "emptied-state": (Way(name="restore", phrase="restore what was in it", act=_restore_each("checkpoint/state")),),
     "impossible-kafka-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),

@@ -60,6 +60,13 @@ class InputFacts:
         return bool(self.recorded) and not any(is_inside(file.address, self.address) for file in self.recorded)
 
     @property
+    def outside(self) -> tuple[RecordedFile, ...]:
+        """Files that were read elsewhere after others had been read here: those before may be of a folder that it had then."""
+        inside = [is_inside(file.address, self.address) for file in self.recorded]
+        first = inside.index(True) if True in inside else len(inside)
+        return tuple(file for file, is_here in list(zip(self.recorded, inside, strict=True))[first:] if not is_here)
+
+    @property
     def unread(self) -> tuple[InputFile, ...]:
         """Files that no batch has taken; none where that can't be told."""
         known = {file.address for file in self.recorded}

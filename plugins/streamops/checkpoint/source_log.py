@@ -159,7 +159,7 @@ def read_source_log(
         reading.take_entries(log, log_ids)
         if reads_files:
             reading.take_ahead(log, above=log_ids.stop - 1)
-        reading.compare_ids(log)
+        reading.compare_ids(log, compact_bytes=size or 0)
     return replace(reading.facts(folder, kind, log), compact_bytes=size)
 
 
@@ -222,16 +222,23 @@ class _Reading:
         for log_id in sorted(known for known in log.plain | log.compact if known > above and log.holds(known))[:SHOWN]:
             self._ahead += [entry for entry in self._entries_of(log.file_name(log_id)) if entry.log_id == log_id]
 
-    def compare_ids(self, log: CompactLog) -> None:
-        """Whether each id after the newest compact file, which is what a start reads, has entries of its own."""
+    def compare_ids(self, log: CompactLog, *, compact_bytes: int) -> None:
+        """Whether each id from the newest compact file on, which is what a start reads, has entries of its own."""
         newer = sorted(known for known in log.plain if known > log.newest_compact and log.holds(known))[-MAX_LOG_FILES:]
+        if 0 < compact_bytes <= MAX_COMPARED:
+            newer.insert(0, log.newest_compact)
         files = {known: self._entries_of(log.file_name(known)) for known in newer}
         if self._broken or self._unread or self._gone:
             return
         listed = {entry.log_id for entries in files.values() for entry in entries}
         named = Counter(path for entries in files.values() for path in {entry.path for entry in entries})
         astray = [known for known in newer if known not in listed]
-        own = {known for known in astray if any(named[entry.path] == 1 for entry in files[known])}
+        # A compact file repeats all before it, so that one without its own id is a copy of another one.
+        own = {
+            known
+            for known in astray
+            if known != log.newest_compact and any(named[entry.path] == 1 for entry in files[known])
+        }
         self._unlisted = tuple(known for known in astray if known not in own)
         self._renumbered = tuple(sorted(own))
 
@@ -309,3 +316,7 @@ def _is_file(storage: ReadableStorage, place: str, name: str) -> bool:
 
 def _plan_order(folder: str) -> tuple[int, str]:
     return (int(folder) if folder.isdecimal() and len(folder) < 10 else 1 << 32, folder)
+
+
+MAX_COMPARED = 1 << 20
+"""Bytes of a compact file up to which its entries are looked at at each check: some seven thousand input files."""

@@ -410,6 +410,19 @@ LOUD = [
         rules=("lost-operators", "copied-entry"),
     ),
     Row(
+        because="a compact file that is a copy of another entry",
+        files={name: content for name, content in files().items() if not name.startswith("sources/0/")}
+        | {"sources/0/4.compact": source_entry(0)},
+        verdict=CRITICAL,
+        rules=("misplaced-source-entries",),
+    ),
+    Row(
+        because="an offset of files below the first, where a start begins",
+        files=files(offsets_3=entry(3, source='{"logOffset":-2}')),
+        verdict=CRITICAL,
+        rules=("impossible-file-offsets",),
+    ),
+    Row(
         because="a negative offset of files",
         files=files(offsets_3=entry(3, source="-1"), offsets_4=entry(4, source="-1")),
         verdict=CRITICAL,

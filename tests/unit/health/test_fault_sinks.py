@@ -98,8 +98,8 @@ def test_an_exchanged_query_id_is_told_by_what_the_sink_knows(table):
     """SPARK-55058: the sink would take the replayed batch again."""
     found = checked(files(commits_4=None), sink=table(4, query_id=OTHER_QUERY_ID))
 
-    assert ("unknown-to-sink", "warning") in told(found)
-    assert start(found) == ("safe-if-idempotent", 4)
+    assert ("unknown-to-sink", "critical") in told(found)
+    assert start(found) == ("unsafe", 4)
 
 
 @pytest.mark.fault("B20")

@@ -41,6 +41,10 @@ LOUD = {
         facts([there("a")], [read("a", folder="file:///old")]),
         ("moved-input", CRITICAL),
     ),
+    "an entry of another query's log": (
+        facts([there("a")], [read("a"), read("z", folder="file:///old")]),
+        ("foreign-input", CRITICAL),
+    ),
     "B26: a folder whose name only begins alike": (
         facts([there("a")], [read("a", folder="file:///in2")]),
         ("moved-input", CRITICAL),
@@ -60,7 +64,7 @@ QUIET = {
     "all is read": facts([there("a")], [read("a")]),
     "B83: nothing is there, and nothing was": facts(),
     "all that was read was cleaned up since": facts([], [read("a")]),
-    "another folder besides is read too": facts([there("a")], [read("a"), read("z", folder="file:///old")]),
+    "another folder was read before": facts([there("a")], [read("z", folder="file:///old"), read("a")]),
     "the time differs by less than some file systems keep": facts(
         [there("a", HOUR)], [read("a", HOUR + timedelta(milliseconds=900))]
     ),

@@ -50,6 +50,32 @@ def moved_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iter
     )
 
 
+def foreign_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
+    """Among what was read are files of another folder: an entry of the log is another query's, or was edited.
+
+    What it named itself is new to the source then (tried on 4.2.0).
+    """
+    if not found.outside:
+        return
+    evidence = (
+        f"{len(found.outside)} files outside of {found.address!r}: {_named([file.address for file in found.outside])}"
+    )
+    yield Finding(
+        rule="foreign-input",
+        severity=Severity.CRITICAL,
+        file=found.source,
+        evidence=evidence,
+        meaning="a start fails with `Wrong basePath` where its newest batch had them; otherwise it reads the files again that"
+        " stood there before",
+        repair=f"restore {found.source} from a copy",
+        not_when="when the query did read those folders, one after the other or by a pattern",
+        start=StartEffect(
+            kind=AtStart.UNDECIDED,
+            summary=f"{found.source} names {evidence}: a start fails on them, or reads again what stood there before",
+        ),
+    )
+
+
 def overwritten_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
     """A file was written again after it was read: the source knows it by its name, and never reads it again (SPARK-26875)."""
     read_at = {file.address: file.modified_at for file in found.recorded}

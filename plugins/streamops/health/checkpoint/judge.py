@@ -132,6 +132,7 @@ STATE_RULES: tuple[Callable[[CheckpointSnapshot, Expectations, Watch], Iterator[
 INPUT_RULES: tuple[Callable[[InputFacts, Expectations, Watch], Iterator[Finding]], ...] = (
     input_rules.unseen_input,
     input_rules.moved_input,
+    input_rules.foreign_input,
     input_rules.overwritten_input,
     input_rules.aged_input,
     input_rules.waiting_input,

@@ -169,11 +169,17 @@ EARLIEST = -2
 
 
 def impossible_file_offsets(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
-    """A negative offset of a file source or a rate, which both count from 0: all input is read again (tried on 4.2.0)."""
+    """A negative offset of a file source or a rate, which both count from 0: all input is read again (tried on 4.2.0).
+
+    In the entry below a file source asks for what follows on it, and -1 is the last that anything follows on.
+    """
     if facts.newest is None:
         return
     file = f"{OFFSETS}/{facts.newest.batch}"
     for name, had, has in offset_pairs(facts.previous, facts.newest):
+        if isinstance(had, FileOffset) and had.log_offset < -1 and facts.previous is not None:
+            yield _before_the_first(f"{OFFSETS}/{facts.previous.batch}", f"source {name}: {had.log_offset}")
+            continue
         number = has.log_offset if isinstance(has, FileOffset) else has.seconds if isinstance(has, RateOffset) else 0
         # One that is lower than the entry below is told by that.
         if number >= 0 or had != has:
@@ -190,6 +196,18 @@ def impossible_file_offsets(facts: CheckpointFacts, expected: Expectations) -> I
                 summary=f"{file} has a negative offset, source {name}: all its input is read again",
             ),
         )
+
+
+def _before_the_first(file: str, evidence: str) -> Finding:
+    return Finding(
+        rule="impossible-file-offsets",
+        severity=Severity.CRITICAL,
+        file=file,
+        evidence=evidence,
+        meaning=f"the source asks for entries before its first one: {FAILS}",
+        repair="restore it from a copy, or put the end offset in its place that the progress event of its batch shows",
+        start=StartEffect(kind=AtStart.FAILS, summary=f"{file} has a negative offset, {evidence}", error="exist"),
+    )
 
 
 def repeated_source_ids(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:

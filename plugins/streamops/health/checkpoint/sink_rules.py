@@ -177,15 +177,23 @@ def unknown_to_sink(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Fi
             meaning="a foreachBatch writes to it, or the table was made anew: nothing tells which batches it has",
         )
         return
+    comes_twice = facts.has_pending_batch and same.newest_batch == facts.last_offset
     yield Finding(
         rule="unknown-to-sink",
-        severity=Severity.WARNING,
+        severity=Severity.CRITICAL if comes_twice else Severity.WARNING,
         file=METADATA,
         evidence=evidence,
         meaning=f"query {quoted(same.query_id)} came exactly as far as this checkpoint: it seems to be the same one, under the id"
         " that it had before; the sink takes a batch that is repeated under another id twice",
         repair=f'write `{{"id":"<that id>"}}` into {METADATA}, if the query was {quoted(same.query_id)}',
         not_when="when that query has a checkpoint of its own",
+        start=StartEffect(
+            kind=AtStart.REPEATS,
+            summary=f"the sink has batch {facts.last_offset} of query {quoted(same.query_id)}, which seems to be this one under"
+            " the id that it had before: it takes the batch twice",
+        )
+        if comes_twice
+        else None,
     )
 
 

@@ -62,7 +62,7 @@ def _start_behind(source: FileSource, latest: int, begun: int, evidence: str) ->
 
     Then it goes on writing where its log ends, and is refused only where it stays behind (FileStreamSource, tried on 4.2.0).
     """
-    if begun < source.log_offset:
+    if begun != source.log_offset:
         error = f"batch {source.log_offset} doesn't exist" if source.log_offset == latest + 1 else "exist"
         return _fails(evidence, error)
     if latest < source.log_offset - 1:
@@ -83,9 +83,11 @@ def _reached_before(snapshot: CheckpointSnapshot, folder: str) -> int:
     facts = snapshot.facts
     if facts.previous is None or facts.previous.batch != facts.last_offset - 1:
         return UNTOLD
-    offsets = facts.previous.offset_by_source
-    found = offsets.get(folder)
-    return found.log_offset if isinstance(found, FileOffset) else UNTOLD
+    found = facts.previous.offset_by_source.get(folder)
+    below = facts.earlier.offset_by_source.get(folder) if facts.earlier else None
+    if not isinstance(found, FileOffset) or (isinstance(below, FileOffset) and below.log_offset > found.log_offset):
+        return UNTOLD
+    return found.log_offset
 
 
 UNTOLD = 1 << 62
@@ -215,16 +217,17 @@ def misplaced_source_entries(snapshot: CheckpointSnapshot, expected: Expectation
         if not source.unlisted:
             continue
         path = f"sources/{source.folder}"
-        names = ", ".join(f"{path}/{log_id}" for log_id in source.unlisted[:SHOWN])
+        files = [f"{path}/{source.log.file_name(log_id)}" for log_id in source.unlisted[:SHOWN]]
+        names = ", ".join(files)
         more = " …" if len(source.unlisted) > SHOWN else ""
         yield Finding(
             rule="misplaced-source-entries",
             severity=Severity.CRITICAL,
-            file=f"{path}/{source.unlisted[0]}",
+            file=files[0],
             evidence=f"no entry of their own in {names}{more}",
             meaning="the input files that they named count as new, and are read again without an error",
             repair="restore them from a copy; otherwise write into each one line of JSON for each of its input files, with path,"
-            " timestamp and its own id as batchId",
+            " timestamp and its own id as batchId; into a compact file those of all ids up to it",
             not_when="do not delete them: a start then fails",
             start=StartEffect(
                 kind=AtStart.REPEATS,

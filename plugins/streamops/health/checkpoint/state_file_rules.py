@@ -82,6 +82,7 @@ def unloadable_state(snapshot: CheckpointSnapshot, expected: Expectations) -> It
     first = state.unloadable[0]
     where = f"state/{first.operator}/{first.partition}" + (f"/{first.store}" if first.store != "default" else "")
     left = [name for store in state.unloadable for name in store.left_as_temporary]
+    commit = _commit_of_ids(snapshot)
     yield Finding(
         rule="unloadable-state",
         severity=Severity.CRITICAL,
@@ -89,8 +90,8 @@ def unloadable_state(snapshot: CheckpointSnapshot, expected: Expectations) -> It
         evidence=f"{state.unloadable_total} of {state.stores_checked} stores lack files for version {state.version}, here"
         f" {', '.join(first.missing.names[:SHOWN])}{' …' if first.missing.total > SHOWN else ''}",
         meaning=f"the tasks of the next batch can't load their state: {FAILS}",
-        repair=f"restore {COMMITS}/{snapshot.facts.last_commit} {BACKUP}: files of state have ids here, and it names none"
-        if _lacks_ids(snapshot)
+        repair=f"restore {COMMITS}/{commit} {BACKUP}: files of state have ids here, and it is what names them"
+        if commit is not None
         else f"rename the temporary files that hold {', '.join(left[:SHOWN])}: they may be the only copies"
         if left
         else f"restore the files {BACKUP}, {_SIDE_FILES}; otherwise go back to a version that all partitions still have, or"
@@ -105,11 +106,14 @@ def unloadable_state(snapshot: CheckpointSnapshot, expected: Expectations) -> It
     )
 
 
-def _lacks_ids(snapshot: CheckpointSnapshot) -> bool:
-    """Whether the newest commit should name the files of state, and does not."""
+def _commit_of_ids(snapshot: CheckpointSnapshot) -> int | None:
+    """The commit that should name the files of state to load, where it is gone or names none; None for state without ids."""
     facts, state = snapshot.facts, snapshot.state
-    has_ids = state is not None and any(operator.has_unique_ids for operator in state.operators)
-    return has_ids and facts.commit is not None and not facts.commit.has_state_ids
+    if state is None or not any(operator.has_unique_ids for operator in state.operators):
+        return None
+    if facts.last_commit < facts.next_batch - 1:
+        return facts.next_batch - 1
+    return facts.last_commit if facts.commit is not None and not facts.commit.has_state_ids else None
 
 
 def broken_state_file(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
