@@ -122,10 +122,8 @@ def copied_entry(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterat
         if before.batch != now.batch - 1 or not is_same or now.header.has_control_batch:
             continue
         is_whole_copy = now.planned_at is not None and now.header == before.header
-        is_told = (
-            _is_left_behind(snapshot) if not facts.has_pending_batch else not _keeps_state(snapshot, expected, now)
-        )
-        if is_whole_copy or is_told:
+        is_told = facts.has_pending_batch or _is_left_behind(snapshot)
+        if is_whole_copy or (is_told and not _keeps_state(snapshot, expected, now)):
             yield _copied(facts, before, now)
 
 
