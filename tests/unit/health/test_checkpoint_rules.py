@@ -407,7 +407,7 @@ LOUD = [
         because="a batch without input, for state that is not there",
         files=files(offsets_4=entry(4, source='{"logOffset":3}', header=HEADER.replace('Ms":0', 'Ms":5000'))),
         verdict=CRITICAL,
-        rules=("lost-operators", "copied-entry"),
+        rules=("lost-operators",),
     ),
     Row(
         because="a compact file that is a copy of another entry",
