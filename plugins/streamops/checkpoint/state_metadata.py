@@ -14,7 +14,7 @@ from io import BytesIO
 import google_crc32c
 
 from streamops.checkpoint.compact_log import entry_lines, json_object
-from streamops.checkpoint.layout import quoted
+from streamops.checkpoint.layout import json_value, quoted
 from streamops.errors import CheckpointError
 
 MANIFEST = "metadata"
@@ -137,11 +137,26 @@ def schema_trouble(content: bytes) -> str:
     version = java_text(stream)
     if version not in ("v1", "v2"):
         return "" if version else "it is cut"
-    for _ in ("key", "value"):
+    for side in ("key", "value"):
         pieces = int.from_bytes(stream.read(4)) if version == "v2" else 1
-        if not 0 < pieces <= MAX_PIECES or any(java_text(stream) is None for _ in range(pieces)):
+        texts = [java_text(stream) for _ in range(pieces)] if 0 < pieces <= MAX_PIECES else [None]
+        if None in texts:
             return "it is cut"
+        if not _is_struct("".join(text or "" for text in texts)):
+            return f"the schema of its {side} is none"
     return ""
+
+
+def _is_struct(text: str) -> bool:
+    """The columns as Spark writes them, each with exactly these four fields (DataType.fromJson, 3.5 to 4.3)."""
+    try:
+        told = json_value(text)
+    except ValueError:
+        return False
+    columns = told.get("fields") if isinstance(told, dict) and told.get("type") == "struct" else None
+    return isinstance(columns, list) and all(
+        isinstance(column, dict) and column.keys() == {"name", "type", "nullable", "metadata"} for column in columns
+    )
 
 
 MAX_PIECES = 1_000

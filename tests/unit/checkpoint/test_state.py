@@ -335,6 +335,9 @@ def test_partition_0_alone_is_never_whole_for_a_join():
     assert {store.partition for store in read(storage).unloadable} >= {1}
 
 
+NO_COLUMNS = b'{"type":"struct","fields":[]}'
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -342,7 +345,9 @@ def test_partition_0_alone_is_never_whole_for_a_join():
         (b"", "it is empty"),
         (schema("n")[:40], "it is cut"),
         (schema("n")[:-1], "it is cut"),
-        (b"\x00\x02v1\x00\x02{}\x00\x02{}", None),
+        (b"\x00\x02v1" + (len(NO_COLUMNS).to_bytes(2) + NO_COLUMNS) * 2, None),
+        (schema("n").replace(b"metadata", b"metatata"), "the schema of its key is none"),
+        (schema("n").replace(b'"fields":[]', b'"fields":[}'), "the schema of its value is none"),
         (b"\x00\x02v3\x00", None),
     ],
 )
