@@ -87,7 +87,7 @@ class Run:
         judgement = judged(report, truth)
         record |= {"result": str(judgement.result), "why": judgement.why, "went": str(truth.went)}
         record |= {"foretold": report, "truth": _short(asdict(truth))}
-        shutil.rmtree(folder)
+        _remove(folder)
         repairs = Repairs(self, base, variant, act_seed, undamaged)
         record["repairs"] = [tried for tried in repairs.of(report)] if acts else []
 
@@ -165,7 +165,7 @@ class Repairs:
             record |= self._repaired(patient, (rule, file, name), done, before)
         except CannotBeDoneError as reason:
             record |= {"result": "not_possible", "why": str(reason)}
-        shutil.rmtree(folder)
+        _remove(folder)
         return record | {"ways": done or [f"{rule}: {name}"]}
 
     def _repaired(self, patient: Patient, first: tuple[str, str, str], done: list[str], before: Before) -> Record:
@@ -237,3 +237,8 @@ def chosen(only: str, spark: Spark) -> tuple[Kind, ...]:
 def _short(truth: dict[str, Any]) -> dict[str, Any]:
     """Errors are cut to what tells them apart."""
     return {key: value[:600] if isinstance(value, str) else value for key, value in truth.items()}
+
+
+def _remove(folder: Path) -> None:
+    """A task of Spark may still write there: what is left goes with the whole run."""
+    shutil.rmtree(folder, ignore_errors=True)
