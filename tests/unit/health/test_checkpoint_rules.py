@@ -423,6 +423,13 @@ LOUD = [
         rules=("impossible-file-offsets",),
     ),
     Row(
+        because="a commit that names files of state by ids, and nobody has said that the run asks for them",
+        files=files(commits_4=b'v2\n{"nextBatchWatermarkMs":0,"stateUniqueIds":{"0":[["a"]]}}')
+        | {f"state/0/0/{version}_{'a' if version == 5 else version}.changelog": CHANGES for version in range(1, 6)},
+        verdict=NOTE,
+        rules=("unsaid-checkpoint-format",),
+    ),
+    Row(
         because="a negative offset of files",
         files=files(offsets_3=entry(3, source="-1"), offsets_4=entry(4, source="-1")),
         verdict=CRITICAL,

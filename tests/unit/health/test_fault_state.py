@@ -8,6 +8,7 @@ import pytest
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.control.records import Outcome
 from streamops.health.checkpoint.sample import HealthSample
+from streamops.health.checkpoint.state_conf_rules import CHECKPOINT_FORMAT
 from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Verdict
 from streamops.restart import Safety
@@ -196,13 +197,30 @@ def test_commits_that_name_their_state_are_read_and_a_pending_batch_is_no_damage
     assert (found.verdict, start(found)) == (Verdict.OK, expected)
 
 
+@pytest.mark.parametrize(
+    ("confs", "severity", "safety"),
+    [
+        ((), "note", "safe"),
+        (((CHECKPOINT_FORMAT, "2"),), None, "safe"),
+        (((CHECKPOINT_FORMAT, "1"),), "critical", "futile"),
+    ],
+    ids=["unsaid", "as the state was written", "another one"],
+)
+def test_files_with_ids_are_asked_for_by_a_setting_of_the_run_alone(confs, severity, safety):
+    """It is not pinned (OffsetSeqMetadata, 4.0 to 4.3): without it a start of 4.2.0 looks for files without ids."""
+    found = checked(with_unique_ids(4), confs=confs)
+
+    assert [how for rule, how in told(found) if rule == "unsaid-checkpoint-format"] == ([severity] if severity else [])
+    assert found.restart.safety == safety
+
+
 @pytest.mark.fault("B51")
 def test_state_under_another_id_than_the_commit_names_can_t_be_loaded():
     """SPARK-51682: deleting or rewriting a commit destroys the reference to its state."""
     found = with_unique_ids(4)
     found["state/0/0/5_other.changelog"] = found.pop("state/0/0/5_id5.changelog")
 
-    result = checked(found)
+    result = checked(found, confs=((CHECKPOINT_FORMAT, "2"),))
 
     assert told(result) == [("unloadable-state", "critical")]
     assert start(result) == ("futile", None)

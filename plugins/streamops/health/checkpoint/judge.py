@@ -95,6 +95,7 @@ DEPTH_RULES: tuple[Callable[[CheckpointSnapshot, Expectations], Iterator[Finding
     source_log_rules.renumbered_source_entries,
     source_log_rules.unreachable_source_log,
     state_conf_rules.unfit_state_confs,
+    state_conf_rules.unsaid_checkpoint_format,
     state_file_rules.lost_operators,
     state_file_rules.emptied_state,
     state_file_rules.unloadable_state,

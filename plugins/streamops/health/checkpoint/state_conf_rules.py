@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import SHUFFLE_PARTITIONS, STATE_CODEC, CheckpointSnapshot
-from streamops.checkpoint.layout import OFFSETS, quoted
+from streamops.checkpoint.layout import COMMITS, OFFSETS, quoted
 from streamops.checkpoint.offsets import OffsetEntry
 from streamops.checkpoint.state import JOIN_STORES, OperatorFacts
 from streamops.checkpoint.state_files import Provider
@@ -152,6 +152,44 @@ def changed_partitions(facts: CheckpointFacts, expected: Expectations) -> Iterat
             error="STREAMING_UNFINISHED_REPARTITION_DETECTED",
         ),
     )
+
+
+def unsaid_checkpoint_format(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """Files of state have unique ids, which a start asks for where the run's own setting says so, and nowhere else.
+
+    It is no setting that the offset log pins. Without it 4.2.0 looks for files without ids, and fails.
+    """
+    state, commit = snapshot.state, snapshot.facts.commit
+    if state is None or not state.has_files or commit is None or not commit.has_state_ids:
+        return
+    said = dict(expected.confs).get(CHECKPOINT_FORMAT, "").strip()
+    if said == WITH_IDS:
+        return
+    told = (
+        f"{CHECKPOINT_FORMAT} is {quoted(said)}"
+        if said
+        else f"{CHECKPOINT_FORMAT} is not among the settings of the run"
+    )
+    yield Finding(
+        rule="unsaid-checkpoint-format",
+        severity=Severity.CRITICAL if said else Severity.NOTE,
+        file=f"{COMMITS}/{commit.batch}",
+        evidence=f"it names files of state by their ids; {told}",
+        meaning=f"without {CHECKPOINT_FORMAT}={WITH_IDS} a start looks for files without ids, and fails each time",
+        repair=f"start the query with {CHECKPOINT_FORMAT}={WITH_IDS}, and say so to the check (`--conf`, or launch.conf)",
+        not_when="do not delete the commit: nothing else names the files",
+        start=StartEffect(
+            kind=AtStart.FAILS,
+            summary=f"{told}, and {COMMITS}/{commit.batch} names files of state by their ids",
+            error="CANNOT_LOAD_STATE_STORE",
+        )
+        if said
+        else None,
+    )
+
+
+CHECKPOINT_FORMAT = f"{_STATE_STORE}checkpointFormatVersion"
+WITH_IDS = "2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
