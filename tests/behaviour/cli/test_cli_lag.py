@@ -155,6 +155,17 @@ def test_a_newest_entry_that_is_broken_is_unknown(dead: Terminal) -> None:
     assert "where the query goes on is not known: offsets/2: " in answer.out
 
 
+@pytest.mark.parametrize("newest", ["{}", '{"orders":{}}', "-"])
+def test_an_entry_whose_topics_are_gone_is_unknown_and_no_beginning(dead: Terminal, newest: str) -> None:
+    write(dead, '{"orders":{"0":100,"1":200}}', newest, committed=2)
+
+    answer = dead.run("lag", "orders")
+
+    assert answer.code == 4
+    assert "offsets/1 names no topic, though the entry below it does" in answer.out
+    assert "no batch was planned yet" not in answer.out
+
+
 def test_all_streams_of_a_cluster_are_told_from_one_scan(dead: Terminal) -> None:
     dead.declare("orders", "returns")
     write(dead, '{"orders":{"0":440,"1":260}}', committed=1, address=dead.spec("returns").checkpoint)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import quoted
+from streamops.checkpoint.offsets import offset_pairs
 from streamops.checkpoint.source_log import SourceLogs, read_source_logs
-from streamops.checkpoint.source_offsets import OffsetForm
+from streamops.checkpoint.source_offsets import KafkaOffset, OffsetForm
 from streamops.coverage import SourceNeeds, needs_of
 from streamops.errors import CheckpointError
 from streamops.storage import ReadableStorage
@@ -49,6 +50,11 @@ def _needs(storage: ReadableStorage, facts: CheckpointFacts) -> CheckpointNeeds:
         raise CheckpointError(
             f"{facts.address}: where the query goes on is not known: offsets/{facts.last_offset}: {broken}"
         )
+    if _names_no_topic_any_more(facts):
+        raise CheckpointError(
+            f"{facts.address}: where the query goes on is not known: offsets/{facts.last_offset} names no topic, though the entry"
+            " below it does; `streamops check` tells what comes of it"
+        )
     # Only a batch in flight that is the first of a source begins with the source's own file.
     begins = facts.has_pending_batch and (facts.previous is None or None in facts.previous.sources)
     return CheckpointNeeds(
@@ -57,6 +63,12 @@ def _needs(storage: ReadableStorage, facts: CheckpointFacts) -> CheckpointNeeds:
         query_id=facts.query_id or "",
         written_by=facts.spark_fingerprint,
     )
+
+
+def _names_no_topic_any_more(facts: CheckpointFacts) -> bool:
+    pairs = list(offset_pairs(facts.previous, facts.newest))
+    had = any(isinstance(before, KafkaOffset) and before.positions for _, before, _ in pairs)
+    return had and not any(isinstance(now, KafkaOffset) and now.positions for _, _, now in pairs)
 
 
 def needs_of_snapshot(snapshot: CheckpointSnapshot) -> tuple[SourceNeeds, ...]:
