@@ -11,7 +11,7 @@ from enum import StrEnum
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.source_offsets import UnknownOffset, says_nothing
 from streamops.health.checkpoint.judge import Evidence
-from streamops.health.verdict import AtStart, Finding, StartEffect
+from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
 from streamops.sink import SinkView, newest_batch, recognises_batches
 
 
@@ -85,7 +85,16 @@ def plan_restart(evidence: Evidence, findings: Iterable[Finding]) -> RestartPlan
         plan = replace(
             plan, summary=f"{plan.summary}; as far as Spark's own logs tell: a source's offsets are not judged"
         )
-    return with_findings(plan, findings)
+    found = tuple(findings)
+    return with_findings(_without_what_is_unknown(plan, found), found)
+
+
+def _without_what_is_unknown(plan: RestartPlan, findings: Iterable[Finding]) -> RestartPlan:
+    """What could not be asked keeps no start from going ahead, and whoever reads of one that is safe is told."""
+    unknown = [one.rule for one in findings if one.severity is Severity.UNKNOWN and one.start is None]
+    if not unknown:
+        return plan
+    return replace(plan, summary=f"{plan.summary}; not known: {', '.join(dict.fromkeys(unknown))}")
 
 
 def _has_unjudged_source(facts: CheckpointFacts) -> bool:

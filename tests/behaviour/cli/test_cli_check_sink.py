@@ -136,6 +136,7 @@ def test_a_sink_that_can_t_be_read_is_unknown(checkpoint, tmp_path, capsys, sink
     assert out.startswith("unknown  ")
     assert f"unknown  {rule}" in out
     assert f"/{sink}: {told}" in out
+    assert f"not known: {rule}" in out
     assert "\x1b" not in out
 
 
