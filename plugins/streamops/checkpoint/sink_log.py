@@ -87,7 +87,7 @@ def _broken(storage: ReadableStorage, folder: str, log: CompactLog) -> Iterator[
         if not log.holds(log_id):
             continue
         try:
-            lines = entry_lines(storage.read(join(folder, name)), address=f"{SINK_LOG}/{name}")
+            lines = entry_lines(storage.read(join(folder, name), limit=MAX_COMPARED), address=f"{SINK_LOG}/{name}")
             for number, line in enumerate(lines, start=2):
                 json_object(line, place=f"{SINK_LOG}/{name} line {number}")
         except CheckpointError as error:
@@ -98,5 +98,7 @@ def _broken(storage: ReadableStorage, folder: str, log: CompactLog) -> Iterator[
             yield f"{SINK_LOG}/{name}: {error}"
 
 
+MAX_COMPARED = 1 << 20
+"""Bytes of an entry up to which it is read: a compact file lists every file ever written."""
 MAX_READ = 100
 """Entries that are read: Spark keeps ten, or as many as `fileSink.log.compactInterval` says."""
