@@ -488,7 +488,11 @@ LOUD = [
     ),
     Row(
         because="a rate that goes back while a batch is in flight",
-        files=files(offsets_3=entry(3, source="5"), offsets_4=entry(4, source="3"), commits_4=None),
+        files=files(
+            offsets_3=entry(3, source='{"offset":5,"timestamp":9}'),
+            offsets_4=entry(4, source='{"offset":3,"timestamp":9}'),
+            commits_4=None,
+        ),
         verdict=CRITICAL,
         rules=("backward-range", "pending-batch"),
     ),

@@ -51,7 +51,7 @@ def backward_range(facts: CheckpointFacts, expected: Expectations) -> Iterator[F
 
 
 def _is_refused(facts: CheckpointFacts, offset: SourceOffset | None) -> bool:
-    is_rate = isinstance(offset, RateOffset | RateMicroBatchOffset)
+    is_rate = isinstance(offset, RateMicroBatchOffset)
     return isinstance(offset, FileOffset) or (is_rate and facts.has_pending_batch)
 
 
@@ -62,7 +62,8 @@ def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterat
     """A source stands lower than one batch before, or a partition is gone (azure-event-hubs-spark#651).
 
     The next batch begins there: a partition that is not in the entry is new to the source, and is read from its beginning. Of a
-    topic lower offsets may be right, since one that was made anew begins at 0; of a table, files and rates they never are.
+    topic lower offsets may be right, since one that was made anew begins at 0, and a bare number may be of a source that nobody
+    here knows; of a table and of files they never are.
     """
     for before, now in facts.steps:
         is_newest = now is facts.newest
@@ -85,6 +86,7 @@ def _back(
     file, below = f"{OFFSETS}/{now.batch}", f"{OFFSETS}/{before.batch}"
     evidence = f"source {name}: {', '.join((gone + lower)[:SHOWN])}{' …' if len(gone) + len(lower) > SHOWN else ''}"
     is_topic = isinstance(before.offset_by_source.get(name), KafkaOffset)
+    may_be_right = not gone and (is_topic or isinstance(now.offset_by_source.get(name), RateOffset))
     comes = f"{reader} reads a partition that is gone from its beginning" if gone else f"{reader} goes on from there"
     again = f"{comes}: what was read is read again" + (
         ", unless the topic was deleted, or made anew under the same name" if is_topic else ""
@@ -102,7 +104,7 @@ def _back(
         not_when=("when the topic was deleted or recreated on purpose: then the offsets are well. " if is_topic else "")
         + "Do not put the offsets of the entry below there: what the batch has read would come again",
         start=StartEffect(
-            kind=AtStart.UNDECIDED if is_topic and not gone else AtStart.REPEATS,
+            kind=AtStart.UNDECIDED if may_be_right else AtStart.REPEATS,
             summary=f"{file} against {below}: {evidence}: {comes}",
         ),
     )
