@@ -520,6 +520,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         ),
     ),
     "foreign-input": (Way(name="restore", phrase=r"restore sources/\w+ from a copy", act=_restore_files),),
+    "watermark-ahead": (Way(name="begin anew", phrase="begin the state anew in a new checkpoint"),),
     "future-input": (Way(name="restore", phrase=r"restore sources/\w+ from a copy", act=_restore_files),),
     "emptied-state": (Way(name="restore", phrase="restore what was in it", act=_restore_each("checkpoint/state")),),
     "impossible-kafka-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),

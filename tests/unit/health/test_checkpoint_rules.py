@@ -332,6 +332,22 @@ LOUD = [
         rules=("watermark-moved-back", "pending-batch"),
     ),
     Row(
+        because="a watermark that the header of the batch in flight does not say",
+        files=files(
+            offsets_3=entry(3, header=HEADER.replace('Ms":0', 'Ms":5000')),
+            offsets_4=entry(4, header=HEADER.replace('"batchWatermarkMs":0,', "")),
+            commits_4=None,
+        ),
+        verdict=CRITICAL,
+        rules=("watermark-moved-back", "pending-batch"),
+    ),
+    Row(
+        because="a watermark of the year 2100",
+        files=files(commits_4=b'v1\n{"nextBatchWatermarkMs":4102444800000}'),
+        verdict=WARNING,
+        rules=("watermark-ahead",),
+    ),
+    Row(
         because="a clock that was set back",
         files=files(offsets_4=entry(4, header=HEADER.replace("1772366400000", "1772366300000"))),
         verdict=WARNING,

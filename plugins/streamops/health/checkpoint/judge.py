@@ -69,6 +69,7 @@ LOG_RULES: tuple[Rule, ...] = (
     offset_rules.source_offset_lost,
     order_rules.offsets_moved_back,
     order_rules.watermark_moved_back,
+    order_rules.watermark_ahead,
     order_rules.planned_backwards,
     unjudged_rules.unjudged_source,
     state_conf_rules.impossible_confs,

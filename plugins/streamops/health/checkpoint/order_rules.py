@@ -5,6 +5,7 @@ told by the entry below it in turn. What Spark makes of each was tried on 4.2.0,
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
@@ -185,6 +186,9 @@ def watermark_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iter
     if facts.newest is None or facts.previous is None:
         return
     had, has = facts.previous.header.watermark_ms, facts.newest.header.watermark_ms
+    if has is None and facts.has_pending_batch and not facts.newest.header.is_empty:
+        # A header that does not say is read as 0.
+        has = 0
     after = facts.commit.next_watermark_ms if facts.commit and not facts.has_pending_batch else None
     known = [watermark for watermark in (has, after) if watermark is not None]
     if had is None or not known or max(known) >= had:
@@ -203,6 +207,30 @@ def watermark_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iter
             summary=f"{file} goes back, {evidence}: what was closed by the watermark may come out again",
         ),
     )
+
+
+def watermark_ahead(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """The watermark that the next start takes is far in the future: whatever comes now counts as too late, and is dropped."""
+    if facts.newest is None or facts.newest.planned_at is None:
+        return
+    told = [facts.newest.header.watermark_ms, facts.commit.next_watermark_ms if facts.commit else None]
+    highest = max((watermark for watermark in told if watermark is not None), default=0)
+    if highest <= (facts.newest.planned_at.timestamp() + MOST_AHEAD.total_seconds()) * 1000:
+        return
+    yield Finding(
+        rule="watermark-ahead",
+        severity=Severity.WARNING,
+        file=f"{OFFSETS}/{facts.newest.batch}",
+        evidence=f"watermark {highest} ms after 1970, the batch was planned at {facts.newest.planned_at:%Y-%m-%d %H:%M:%S} UTC",
+        meaning="an event from the future has raised it, or somebody edited it: a query with state drops whatever is older, and"
+        " no error tells",
+        repair="keep such events out before the watermark is taken, and begin the state anew in a new checkpoint; a watermark"
+        " never goes down by itself",
+        not_when="when the events of this query do lie that far ahead",
+    )
+
+
+MOST_AHEAD = timedelta(days=366)
 
 
 def planned_backwards(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
