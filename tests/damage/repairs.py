@@ -198,31 +198,37 @@ def _restore_operators(patient: Patient, finding: Finding) -> None:
         patient.restore(f"checkpoint/{place}")
 
 
+def _header(entry: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(entry.read_text().split("\n")[1])
+    return found
+
+
+def _write_header(entry: Path, header: dict[str, Any]) -> None:
+    lines = entry.read_text().split("\n")
+    lines[1] = json.dumps(header, separators=(",", ":"))
+    entry.write_text("\n".join(lines))
+
+
 def _conf_of_entry_below(patient: Patient, finding: Finding) -> None:
     """The one setting that the text names becomes what it is in the entry below."""
     batch, key = _batch(finding), re.search(r"spark\.[\w.]+", str(finding["evidence"]))
     file, below = (patient.checkpoint / "offsets" / str(one) for one in (batch, batch - 1))
     if key is None or not below.exists():
         raise CannotBeDoneError(f"no setting, or no offsets/{batch - 1}")
-    lines = file.read_text().split("\n")
-    header, other = json.loads(lines[1]), json.loads(below.read_text().split("\n")[1])
+    header, other = _header(file), _header(below)
     if key[0] not in other["conf"]:
         raise CannotBeDoneError(f"offsets/{batch - 1} has no {key[0]}")
     header["conf"][key[0]] = other["conf"][key[0]]
-    lines[1] = json.dumps(header, separators=(",", ":"))
-    file.write_text("\n".join(lines))
+    _write_header(file, header)
 
 
 def _partitions_of_other_entry(patient: Patient, finding: Finding) -> None:
     key, named = "spark.sql.shuffle.partitions", re.search(r"the value of (offsets/\d+)", str(finding["repair"]))
     assert named
-    other = json.loads((patient.checkpoint / named[1]).read_text().split("\n")[1])
-    file = patient.checkpoint / str(finding["file"])
-    lines = file.read_text().split("\n")
-    header = json.loads(lines[1])
+    file, other = patient.checkpoint / str(finding["file"]), _header(patient.checkpoint / named[1])
+    header = _header(file)
     header["conf"] = (header.get("conf") or {}) | {key: other["conf"][key]}
-    lines[1] = json.dumps(header, separators=(",", ":"))
-    file.write_text("\n".join(lines))
+    _write_header(file, header)
 
 
 def _renumber(patient: Patient, finding: Finding) -> None:
@@ -328,11 +334,7 @@ def _header_value(key: str) -> Act:
         file, below = (patient.checkpoint / "offsets" / str(one) for one in (batch, batch - 1))
         if not below.exists():
             raise CannotBeDoneError(f"no offsets/{batch - 1}")
-        lines = file.read_text().split("\n")
-        header = json.loads(lines[1])
-        header[key] = json.loads(below.read_text().split("\n")[1])[key]
-        lines[1] = json.dumps(header, separators=(",", ":"))
-        file.write_text("\n".join(lines))
+        _write_header(file, _header(file) | {key: _header(below)[key]})
 
     return act
 

@@ -164,7 +164,7 @@ def _pending_ids(facts: CheckpointFacts) -> dict[str, range]:
 
 
 def _partitions(newest: OffsetEntry | None) -> int | None:
-    text = dict(newest.header.conf).get(SHUFFLE_PARTITIONS, "") if newest else ""
+    text = (newest.header.pinned(SHUFFLE_PARTITIONS) if newest else None) or ""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 

@@ -45,6 +45,10 @@ class OffsetHeader:
     is_empty: bool = False
     """Whether the line is blank, as continuous mode leaves it."""
 
+    def pinned(self, conf_key: str) -> str | None:
+        """The value of a conf; None where it is not pinned."""
+        return dict(self.conf).get(conf_key)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetEntry:
@@ -69,6 +73,11 @@ class OffsetEntry:
     def offsets(self) -> tuple[SourceOffset | None, ...]:
         """What the sources' texts say; None where the source had no offset yet."""
         return tuple(None if text is None else parse_source_offset(text) for text in self.sources)
+
+    @property
+    def text_by_source(self) -> dict[str, str | None]:
+        """The sources' own texts by `source_names`."""
+        return dict(zip(self.source_names, self.sources, strict=True))
 
     @property
     def offset_by_source(self) -> dict[str, SourceOffset | None]:

@@ -60,8 +60,9 @@ def read_changes(
             continue
         if number < MAX_READ and left > 0:
             content = _content(storage, address, limit=left)
-            troubles[file] = "" if content is None else _trouble(content, codec)
-            lineages.learn(file, content or b"")
+            changes, trouble = unpacked(content) if content and content.startswith(MAGIC) else (b"", "")
+            troubles[file] = "" if content is None else _trouble(content, codec, changes, trouble)
+            lineages.learn(file, changes)
             left -= len(content or b"")
             if content and file in checksums.of_spark:
                 troubles[file] = troubles[file] or spark_trouble(storage, address, content)
@@ -97,11 +98,11 @@ class _Lineages:
         counting = self._counting.get(folder)
         return self._alike[folder, _version(file)] == 1 if counting is None else name in counting
 
-    def learn(self, file: str, content: bytes) -> None:
+    def learn(self, file: str, changes: bytes) -> None:
         """From the newest file of a folder, which comes first."""
         folder, _, name = file.rpartition("/")
-        if "_" in name and folder not in self._counting and content.startswith(MAGIC):
-            before = _lineage(unpacked(content)[0])
+        if "_" in name and folder not in self._counting:
+            before = _lineage(changes)
             if before is not None:
                 self._counting[folder] = {name, *(f"{version}_{unique_id}.changelog" for version, unique_id in before)}
 
@@ -144,13 +145,12 @@ def _content(storage: ReadableStorage, address: str, *, limit: int) -> bytes | N
         return b"" if is_link_to_nothing else None
 
 
-def _trouble(content: bytes, codec: str) -> str:
-    """Why a load can't read it; empty where it can."""
+def _trouble(content: bytes, codec: str, changes: bytes, trouble: str) -> str:
+    """Why a load can't read it; empty where it can. `changes` and `trouble`: what is unpacked of it, and what stopped that."""
     if not content:
         return _EMPTY
     if codec != LZ4:
         return f"it was packed with {LZ4}, {codec} is pinned" if content.startswith(MAGIC) else ""
     if not content.startswith(MAGIC):
         return f"it does not begin with a block of {LZ4}"
-    changes, trouble = unpacked(content)
     return "" if changes.endswith(END) else trouble

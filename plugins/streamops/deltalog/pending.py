@@ -99,14 +99,13 @@ def read_pending(storage: ReadableStorage, table: str, *, first: int) -> Pending
         for version, name in chosen:
             reading.take(version, _actions(storage, table, name))
         removed = reading.removed
-        looked_for = _looked_for(storage, table, removed[:MAX_FILES_ASKED])
-        kept = _looked_for(storage, table, reading.kept[: MAX_FILES_ASKED - len(looked_for)])
-        gone = [file for file in kept if file.is_there is False]
+        looked_for = _looked_for(storage, table, [*removed, *reading.kept][:MAX_FILES_ASKED])
+        lost = (*looked_for[: len(removed)], *(file for file in looked_for[len(removed) :] if file.is_there is False))
         return replace(
             found,
             read_to=max((version for version, _ in chosen), default=-1),
-            removed=tuple(sorted((*looked_for, *gone), key=lambda file: (file.version, file.index))),
-            is_whole=found.is_whole and len(removed) == len(looked_for),
+            removed=tuple(sorted(lost, key=lambda file: (file.version, file.index))),
+            is_whole=found.is_whole and len(removed) <= MAX_FILES_ASKED,
             notable=tuple(reading.notable),
             columns_before=_columns_before(storage, table, reading.notable),
         )

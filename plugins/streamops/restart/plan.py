@@ -130,7 +130,7 @@ def _ranges(facts: CheckpointFacts) -> tuple[SourceRange, ...]:
     newest, previous = facts.newest, facts.previous
     if newest is None or (previous is None and newest.batch > 0):
         return ()
-    starts = dict(zip(previous.source_names, previous.sources, strict=True)) if previous else {}
+    starts = previous.text_by_source if previous else {}
     return tuple(
         SourceRange(start=starts.get(name), end=end)
         for name, end in zip(newest.source_names, newest.sources, strict=True)

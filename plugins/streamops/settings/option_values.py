@@ -82,6 +82,7 @@ SIZE = Form(
 DURATION = Form(
     wanted="a time with its unit: 30s, 10min, 7d", fits=_matches(r"\s*[0-9]{1,18}\s*(us|ms|s|m|min|h|d)?\s*")
 )
+NO_END = _never("no such option: a stream has no end, Spark refuses it; `streamops backfill` reads a range")
 PARTITION_TIMES = Form(
     wanted='milliseconds by partition: {"orders":{"0":1772366400000}}', fits=_has_numbers_by_partition
 )
@@ -101,15 +102,9 @@ KAFKA_OPTIONS: Mapping[str, Form] = {
     "startingtimestamp": Form(wanted="milliseconds since 1970: 1772366400000", fits=WHOLE.fits),
     "startingoffsetsbytimestamp": PARTITION_TIMES,
     "startingoffsetsbytimestampstrategy": _one_of("error", "latest"),
-    "endingoffsets": _never(
-        "no such option: a stream has no end, Spark refuses it; `streamops backfill` reads a range"
-    ),
-    "endingtimestamp": _never(
-        "no such option: a stream has no end, Spark refuses it; `streamops backfill` reads a range"
-    ),
-    "endingoffsetsbytimestamp": _never(
-        "no such option: a stream has no end, Spark refuses it; `streamops backfill` reads a range"
-    ),
+    "endingoffsets": NO_END,
+    "endingtimestamp": NO_END,
+    "endingoffsetsbytimestamp": NO_END,
     "kafkaconsumer.polltimeoutms": WHOLE,
     "fetchoffset.numretries": WHOLE,
     "fetchoffset.retryintervalms": WHOLE,

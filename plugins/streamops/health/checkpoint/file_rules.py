@@ -293,8 +293,8 @@ def unreadable_last_commit(facts: CheckpointFacts, expected: Expectations) -> It
 
 def unreadable(broken: BrokenFile, error: str) -> StartEffect:
     """A start fails on a file that it reads; where the text of its error is not known, the reason stands for it."""
-    is_other = error == _CUT_TEXT and CUT not in broken.reason and broken.damage is not Damage.EMPTY
-    is_other = is_other or broken.damage is Damage.NO_FILE
+    has_many_words = error == _CUT_TEXT and CUT not in broken.reason and broken.damage is not Damage.EMPTY
+    is_other = has_many_words or broken.damage is Damage.NO_FILE
     return StartEffect(
         kind=AtStart.FAILS,
         summary=f"{broken.file} can't be read: {broken.reason}",

@@ -60,7 +60,7 @@ def source_offset_lost(facts: CheckpointFacts, expected: Expectations) -> Iterat
     """
     for before, now in facts.steps:
         for name in dict.fromkeys((*now.source_names, *(before.source_names if now.source_ids else ()))):
-            had, has = (dict(zip(one.source_names, one.sources, strict=True)).get(name) for one in (before, now))
+            had, has = (one.text_by_source.get(name) for one in (before, now))
             if had is None or has is not None:
                 continue
             is_dropped = name not in now.source_names
@@ -289,7 +289,7 @@ def _whose(offset: SourceOffset | None) -> str:
 
 
 def _text(entry: OffsetEntry, name: str) -> str:
-    return quoted(dict(zip(entry.source_names, entry.sources, strict=True)).get(name) or "")
+    return quoted(entry.text_by_source.get(name) or "")
 
 
 def _sources(count: int) -> str:

@@ -126,15 +126,14 @@ def copied_entry(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterat
             continue
         is_whole_copy = now.planned_at is not None and now.header == before.header
         is_told = facts.has_pending_batch or _is_left_behind(snapshot)
-        if is_whole_copy or (is_told and not _keeps_state(snapshot, expected, now)):
+        if is_whole_copy or (is_told and not _keeps_state(snapshot, expected, before, now)):
             yield _copied(facts, before, now)
 
 
-def _keeps_state(snapshot: CheckpointSnapshot, expected: Expectations, entry: OffsetEntry) -> bool:
+def _keeps_state(snapshot: CheckpointSnapshot, expected: Expectations, before: OffsetEntry, now: OffsetEntry) -> bool:
     """Whether the query has state: its files lie there, its last batch told so, or its watermark has moved."""
     has_files = snapshot.state is not None and bool(snapshot.state.operators)
-    before = snapshot.facts.previous if entry is snapshot.facts.newest else snapshot.facts.earlier
-    has_moved = before is not None and before.header.watermark_ms != entry.header.watermark_ms
+    has_moved = before.header.watermark_ms != now.header.watermark_ms
     return has_files or has_moved or expected.stateful_operators > 0
 
 

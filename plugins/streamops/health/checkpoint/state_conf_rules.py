@@ -80,7 +80,8 @@ def impossible_confs(facts: CheckpointFacts, expected: Expectations) -> Iterator
         for key, value in facts.newest.header.conf
         if key in _POSSIBLE and expected.engine.pins(key) and not _POSSIBLE[key](value)
     ]
-    if dict(facts.newest.header.conf).get(EVOLUTION, "").strip().lower() == "true" and not facts.newest.source_ids:
+    has_evolution = (facts.newest.header.pinned(EVOLUTION) or "").strip().lower() == "true"
+    if has_evolution and not facts.newest.source_ids:
         impossible.append((EVOLUTION, "'true' where sources have no names", "All sources should be named"))
     impossible += [
         (key, "null", "value cannot be null for key") for key in facts.newest.header.null_confs if key.startswith(SQL)
@@ -104,12 +105,10 @@ SQL = "spark.sql."
 
 def unpinned_partitions(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """The batch in flight, or the one below it, does not pin its shuffle partitions: Spark 4.2 compares them, state or not."""
-    if not facts.has_pending_batch or not expected.engine.asks_for_partitions or expected.runs_continuously(facts):
+    entries = _compared_entries(facts, expected)
+    if expected.runs_continuously(facts):
         return
-    if facts.newest is None or facts.previous is None:
-        return
-    entries = (facts.newest, facts.previous)
-    lacking = [entry for entry in entries if SHUFFLE_PARTITIONS not in dict(entry.header.conf)]
+    lacking = [entry for entry in entries if entry.header.pinned(SHUFFLE_PARTITIONS) is None]
     known = next((entry for entry in entries if entry not in lacking), None)
     source = f"the value of {OFFSETS}/{known.batch}" if known else "the value that the query was started with"
     for entry in lacking:
@@ -131,14 +130,13 @@ def unpinned_partitions(facts: CheckpointFacts, expected: Expectations) -> Itera
 
 def changed_partitions(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """The batch in flight pins other shuffle partitions than the one below: Spark 4.2 takes it for an unfinished repartition."""
-    if not facts.has_pending_batch or not expected.engine.asks_for_partitions or facts.newest is None:
+    entries = _compared_entries(facts, expected)
+    if not entries or entries[0].header.has_control_batch:
         return
-    if facts.newest.header.has_control_batch or facts.previous is None:
-        return
-    now, before = (dict(entry.header.conf).get(SHUFFLE_PARTITIONS) for entry in (facts.newest, facts.previous))
+    now, before = (entry.header.pinned(SHUFFLE_PARTITIONS) for entry in entries)
     if now is None or before is None or now == before:
         return
-    file, below = f"{OFFSETS}/{facts.newest.batch}", f"{OFFSETS}/{facts.previous.batch}"
+    file, below = (f"{OFFSETS}/{entry.batch}" for entry in entries)
     yield Finding(
         rule="changed-partitions",
         severity=Severity.CRITICAL,
@@ -152,6 +150,13 @@ def changed_partitions(facts: CheckpointFacts, expected: Expectations) -> Iterat
             error="STREAMING_UNFINISHED_REPARTITION_DETECTED",
         ),
     )
+
+
+def _compared_entries(facts: CheckpointFacts, expected: Expectations) -> tuple[OffsetEntry, ...]:
+    """The entry of the batch in flight and the one below it, where a start compares their partitions; else none."""
+    if not facts.has_pending_batch or not expected.engine.asks_for_partitions:
+        return ()
+    return () if facts.newest is None or facts.previous is None else (facts.newest, facts.previous)
 
 
 def unsaid_checkpoint_format(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
