@@ -116,6 +116,11 @@ def _restore_named(patient: Patient, finding: Finding) -> None:
     patient.restore(f"checkpoint/{finding['file']}")
 
 
+def _restore_changed_entries(patient: Patient, finding: Finding) -> None:
+    for name in re.findall(r"(?:offsets|commits|sources/\w+)/\d+(?:\.compact)?|metadata", finding["evidence"]):
+        patient.restore(f"checkpoint/{name}")
+
+
 def _restore_files(patient: Patient, finding: Finding) -> None:
     """All that are missing or other than in the copy, below what is named."""
     place = f"checkpoint/{finding['file']}"
@@ -590,6 +595,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         ),
         NEW_CHECKPOINT,
     ),
+    "changed-entry": (Way(name="restore", phrase="compare it with a copy", act=_restore_changed_entries),),
     "edited-offsets": (
         Way(name="restore", phrase=r"compare it with the end offsets .*, or with a copy", act=_restore_named),
     ),

@@ -65,6 +65,11 @@ class CheckpointSnapshot:
         return (*(self.state.broken if self.state else ()), *self.snapshots.broken, *self.changes.broken)
 
     @property
+    def stale_entries(self) -> tuple[str, ...]:
+        """Entries of the logs and of the sources that Hadoop's side files were not written for."""
+        return (*self.facts.stale, *(file for source in self.sources.sources for file in source.stale))
+
+    @property
     def has_history(self) -> bool:
         """Whether sources or state show that batches have run, whatever the logs say.
 
@@ -130,7 +135,15 @@ def _is_amiss(seen: CheckpointSnapshot) -> bool:
     sources_lack = any(source.absent or source.broken for source in seen.sources.sources)
     state_lacks = seen.state is not None and seen.state.unloadable_total > 0
     state_is_broken = state_lacks or bool(seen.broken_state or seen.changes.stale)
-    return bool(facts.broken or logs_lack or is_blocked or sources_lack or seen.lost_inputs or state_is_broken)
+    return bool(
+        facts.broken
+        or seen.stale_entries
+        or logs_lack
+        or is_blocked
+        or sources_lack
+        or seen.lost_inputs
+        or state_is_broken
+    )
 
 
 def _has_moved(storage: ReadableStorage, facts: CheckpointFacts) -> bool:

@@ -45,7 +45,7 @@ class LogListing:
     temporaries: Names = Names()
     """`.7.<uuid>.tmp` and `.7.<uuid>.TID3.tmp`: left by a crash, never read, never deleted by Spark."""
     checksums: Names = Names()
-    """`.7.crc`: Hadoop's side files on local file systems, of batches and of temporaries; no proof of anything."""
+    """`.7.crc`: Hadoop's side files on local file systems, of batches and of temporaries; that one is missing proves nothing."""
     foreign: Names = Names()
     """Everything else. Spark passes over it."""
     orphan_checksums: tuple[int, ...] = ()

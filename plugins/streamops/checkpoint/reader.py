@@ -28,6 +28,7 @@ from streamops.checkpoint.listing import LogListing, read_listing
 from streamops.checkpoint.offsets import OffsetEntry, parse_offsets
 from streamops.errors import ObjectIsNoFileError, ObjectNotFoundError, ObjectTooLargeError, StorageError
 from streamops.storage import ReadableStorage, join
+from streamops.storage.side_files import is_stale
 
 T = TypeVar("T")
 
@@ -62,6 +63,8 @@ class CheckpointFacts:
     has_previous_offset: bool = True
     """Whether the entry below the newest is there; true where none is needed."""
     broken: tuple[BrokenFile, ...] = ()
+    stale: tuple[str, ...] = ()
+    """Files that can be read, and that Hadoop's side file beside them was not written for."""
     previous: OffsetEntry | None = None
     """The entry of `previous_batch`, where a pending batch starts; None when there is none or it could not be read."""
     earlier: OffsetEntry | None = None
@@ -170,7 +173,14 @@ def read_checkpoint(storage: ReadableStorage, address: str) -> CheckpointFacts:
     previous = reader.read_offsets(facts.previous_batch) if is_there else None
     commit = reader.read_commit(last_commit) if last_commit >= 0 else None
     earlier = _read_earlier(storage, facts) if previous and facts.has_pending_batch else None
-    return replace(facts, previous=previous, earlier=earlier, commit=commit, broken=tuple(reader.broken))
+    return replace(
+        facts,
+        previous=previous,
+        earlier=earlier,
+        commit=commit,
+        broken=tuple(reader.broken),
+        stale=tuple(reader.stale),
+    )
 
 
 def _read_earlier(storage: ReadableStorage, facts: CheckpointFacts) -> OffsetEntry | None:
@@ -211,7 +221,7 @@ LOOKS = 3
 
 
 class _Reader:
-    """Reads files of one checkpoint and keeps what is broken."""
+    """Reads files of one checkpoint and keeps what is broken, and what is stale."""
 
     def __init__(
         self, storage: ReadableStorage, address: str, *, offsets_log: LogListing, commits_log: LogListing
@@ -220,12 +230,16 @@ class _Reader:
         self._address = address
         self._offsets_log = offsets_log
         self._commits_log = commits_log
+        self._has_side_files = bool(offsets_log.checksums.count or commits_log.checksums.count)
         self.broken: list[BrokenFile] = []
+        self.stale: list[str] = []
 
     def read(self, file: str, parse: Callable[[bytes, str], T], *, limit: int, is_listed: bool = True) -> T | None:
         """The parsed file; None when it is broken, or not there although Spark would look for it under this name."""
+        address = join(self._address, file)
         try:
-            return parse(self._storage.read(join(self._address, file), limit=limit), file)
+            content = self._storage.read(address, limit=limit)
+            parsed = parse(content, file)
         except ObjectNotFoundError as error:
             if is_listed and not self._is_odd(file):
                 raise StorageError(f"{file} vanished between two looks at {self._address}: look again") from error
@@ -241,6 +255,9 @@ class _Reader:
         except ObjectTooLargeError as error:
             self.broken.append(BrokenFile(file=file, reason=str(error), damage=Damage.TOO_LARGE))
             return None
+        if self._has_side_files and is_stale(self._storage, address, content):
+            self.stale.append(file)
+        return parsed
 
     def _is_odd(self, file: str) -> bool:
         """Whether its batch is listed under another spelling: Spark counts `00004`, and then reads `4`."""

@@ -28,6 +28,7 @@ from streamops.errors import (
     StorageError,
 )
 from streamops.storage import DEFAULT_READ_LIMIT, ReadableStorage, join
+from streamops.storage.side_files import is_stale
 
 T = TypeVar("T")
 
@@ -81,6 +82,8 @@ class SourceLogFacts:
     """Log files passed over because they are too large or too many, the first of them."""
     unread_total: int = 0
     broken: tuple[BrokenSourceFile, ...] = ()
+    stale: tuple[str, ...] = ()
+    """Files that can be read, and that Hadoop's side file beside them was not written for; relative to the checkpoint."""
     unreachable: tuple[BrokenSourceFile, ...] = ()
     """What could not be asked: not known to be damaged, nor to be whole."""
     compact_bytes: int | None = None
@@ -153,7 +156,7 @@ def read_source_log(
         size = compact_bytes(storage, join(checkpoint, path), log)
     except StorageError as error:
         return SourceLogFacts(folder=folder, unreachable=(BrokenSourceFile(file=path, reason=str(error)),))
-    reading = _Reading(storage, checkpoint, path, limit=limit)
+    reading = _Reading(storage, checkpoint, path, limit=limit, has_side_files=log.checksums > 0)
     kind = SourceKind.FILE if reads_files and (log.plain or log.compact) else reading.kind(names, log)
     if kind is SourceKind.FILE:
         reading.take_entries(log, log_ids)
@@ -166,11 +169,14 @@ def read_source_log(
 class _Reading:
     """Collects what one source's folder holds."""
 
-    def __init__(self, storage: ReadableStorage, checkpoint: str, path: str, *, limit: int) -> None:
+    def __init__(
+        self, storage: ReadableStorage, checkpoint: str, path: str, *, limit: int, has_side_files: bool
+    ) -> None:
         self._storage = storage
         self._checkpoint = checkpoint
         self._path = path
         self._limit = limit
+        self._has_side_files = has_side_files
         self._initial_offsets: str | None = None
         self._started_ms: int | None = None
         self._files: list[SourceFile] = []
@@ -185,6 +191,7 @@ class _Reading:
         """Whether a file was cleaned up since the listing: what it held is in a compact file by now."""
         self._broken: dict[str, BrokenSourceFile] = {}
         self._unreachable: dict[str, BrokenSourceFile] = {}
+        self._stale: dict[str, None] = {}
 
     def kind(self, names: Iterable[str], log: CompactLog) -> SourceKind:
         """The folder's kind, by names where they tell, else by the first and then the newest file."""
@@ -260,6 +267,7 @@ class _Reading:
             unread=tuple(self._unread[:SHOWN]),
             unread_total=len(self._unread),
             broken=tuple(self._broken.values()),
+            stale=tuple(self._stale),
             unreachable=tuple(self._unreachable.values()),
         )
 
@@ -293,8 +301,13 @@ class _Reading:
     def _read(self, name: str, parse: Callable[[bytes, str], T]) -> T | None:
         """The parsed file; None when it is broken, too large, or was cleaned up since the listing."""
         file = f"{self._path}/{name}"
+        address = join(self._checkpoint, file)
         try:
-            return parse(self._storage.read(join(self._checkpoint, file), limit=self._limit), file)
+            content = self._storage.read(address, limit=self._limit)
+            parsed = parse(content, file)
+            if self._has_side_files and is_stale(self._storage, address, content):
+                self._stale[file] = None
+            return parsed
         except ObjectNotFoundError:
             self._gone = True
         except ObjectTooLargeError:

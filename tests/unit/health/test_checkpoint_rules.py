@@ -390,6 +390,12 @@ LOUD = [
         rules=("changed-state-file",),
     ),
     Row(
+        because="entries in the place of others, by the side files of Hadoop",
+        files=files() | dict.fromkeys(("commits/.4.crc", "sources/0/.3.crc"), b"crc\0\0\0\2\0\1\2\3\4"),
+        verdict=WARNING,
+        rules=("changed-entry",),
+    ),
+    Row(
         because="the batch in flight is a copy of the one below",
         files=files(offsets_4=entry(3), commits_4=None),
         verdict=CRITICAL,

@@ -212,9 +212,18 @@ def test_an_entry_that_was_edited_by_hand_is_told():
 
 
 @pytest.mark.fault("B63")
-def test_a_stale_or_missing_checksum_proves_nothing():
-    """volcengine.com article 3101341: checksums of the local file system are never asked for."""
-    found = checked(files() | {"offsets/.4.crc": b"stale", "commits/.4.crc": b"stale"})
+def test_an_entry_that_its_side_file_was_not_written_for_is_told():
+    """volcengine.com article 3101341: the number is changed, and what lies beside it stays as it was."""
+    found = checked(files() | {"offsets/.4.crc": b"crc\0\0\0\2\0\1\2\3\4"})
+
+    assert told(found) == [("changed-entry", "warning")]
+    assert start(found) == ("safe", 5)
+
+
+@pytest.mark.fault("B63")
+def test_a_missing_checksum_or_one_that_is_none_proves_nothing():
+    """volcengine.com article 3101341: a copy without hidden files has none, and Spark never asks for them."""
+    found = checked(files() | {"offsets/.4.crc": b"none", "commits/.3.crc": b"none"})
 
     assert (found.verdict, told(found), start(found)) == (Verdict.OK, [], ("safe", 5))
 

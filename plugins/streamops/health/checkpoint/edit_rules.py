@@ -8,6 +8,26 @@ from streamops.health.checkpoint.expectations import Expectations
 from streamops.health.checkpoint.watch import Watch
 from streamops.health.verdict import Finding, Severity
 
+SHOWN = 3
+
+
+def changed_entry(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """An entry that Hadoop's side file beside it was not written for: Spark does not ask the side file (tried on 4.2.0)."""
+    names = snapshot.stale_entries
+    if not names:
+        return
+    yield Finding(
+        rule="changed-entry",
+        severity=Severity.WARNING,
+        file=names[0],
+        evidence=f"the side file of {', '.join(names[:SHOWN])}{' …' if len(names) > SHOWN else ''} does not fit",
+        meaning="somebody edited or restored it, or a disk has changed it: Spark believes what it says, so input may be read"
+        " twice or passed over",
+        repair="compare it with a copy, or with the progress events of its batch; where it is right, delete the hidden `.crc`"
+        " beside it",
+        not_when="when it was restored or edited on purpose: then it is well",
+    )
+
 
 def edited_offsets(snapshot: CheckpointSnapshot, expected: Expectations, watch: Watch) -> Iterator[Finding]:
     """The newest committed batch has an offset entry that is younger than its commit: Spark writes them the other way round.
@@ -15,7 +35,7 @@ def edited_offsets(snapshot: CheckpointSnapshot, expected: Expectations, watch: 
     Where that is so of the batches before as well, the checkpoint was copied without the times of its files.
     """
     batch, younger = snapshot.facts.last_commit, watch.times.planned_after_commit
-    if younger != (batch,) or not watch.times.durations:
+    if younger != (batch,) or not watch.times.durations or f"{OFFSETS}/{batch}" in snapshot.stale_entries:
         return
     yield Finding(
         rule="edited-offsets",
