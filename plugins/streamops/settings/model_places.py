@@ -18,6 +18,8 @@ JdbcUrl = Annotated[Text, Field(pattern=r"^jdbc:[a-z0-9]+:\S+$")]
 HttpUrl = Annotated[Text, Field(pattern=r"^https?://\S+$")]
 TableName = Annotated[Text, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}(\.[A-Za-z_][A-Za-z0-9_]{0,62})?$")]
 
+DDL = "columns as DDL, for example id BIGINT, amount DOUBLE"
+
 
 class DeclaredKafka(Declared):
     """`source.kafka` of a stream."""
@@ -42,7 +44,7 @@ class DeclaredFiles(Declared):
     path: Name = Field(description="a path or an address of a folder")
     format: FileFormat = Field(strict=False, description=f"one of {', '.join(FileFormat)}")
     # BaseModel has a method of the setting's name.
-    ddl: Text = Field(default="", alias="schema", description="columns as DDL, for example id BIGINT, amount DOUBLE")
+    ddl: Text = Field(default="", alias="schema", description=DDL)
     options: dict[str, Text] = Field(
         default_factory=dict, description=_OPTIONS_OF.format("Spark's file source and of the format")
     )

@@ -4,7 +4,6 @@ Every function answers with what is expected instead; an empty answer means that
 """
 
 import re
-from difflib import get_close_matches
 
 from streamops.settings import secrets
 from streamops.settings.option_values import DELTA_OPTIONS, FILES_OPTIONS, KAFKA_OPTIONS, SPARK_CONF, unfit_value
@@ -194,68 +193,3 @@ def refused_master(master: str) -> str:
 def refused_deploy_mode(deploy_mode: str) -> str:
     """With `local[N]` and `spark://…` the driver must be a process of this host, or nothing proves its death."""
     return "" if deploy_mode == "client" else "client: other deploy modes come in a later version"
-
-
-def refused_ddl(ddl: str) -> str:
-    """Columns with a type that Spark does not have; what else is wrong with them the parser of Spark says (4.2)."""
-    for column in _top_level(ddl):
-        match = _COLUMN.match(column.strip())
-        if match is None:
-            return f"columns as DDL, for example id BIGINT, amount DOUBLE: {column.strip()!r} is none"
-        if match["type"].lower() not in _TYPES:
-            close = get_close_matches(match["type"].lower(), _TYPES, n=1)
-            meant = f", did you mean {close[0].upper()}" if close else ""
-            return f"types of Spark: {match['type']!r} is none{meant}"
-    return ""
-
-
-def _top_level(ddl: str) -> list[str]:
-    """The columns, apart at the commas that stand in no bracket."""
-    columns, depth = [""], 0
-    for letter in ddl:
-        depth += (letter in "<(") - (letter in ">)")
-        if letter == "," and depth == 0:
-            columns.append("")
-        else:
-            columns[-1] += letter
-    return columns
-
-
-_COLUMN = re.compile(r"(?:`[^`]+`|[^\s:`]+)\s*:?\s*(?P<type>[A-Za-z_]+)")
-_TYPES = frozenset(
-    {
-        "array",
-        "bigint",
-        "binary",
-        "boolean",
-        "byte",
-        "char",
-        "character",
-        "date",
-        "dec",
-        "decimal",
-        "double",
-        "float",
-        "geography",
-        "geometry",
-        "int",
-        "integer",
-        "interval",
-        "long",
-        "map",
-        "numeric",
-        "real",
-        "short",
-        "smallint",
-        "string",
-        "struct",
-        "time",
-        "timestamp",
-        "timestamp_ltz",
-        "timestamp_ntz",
-        "tinyint",
-        "varchar",
-        "variant",
-        "void",
-    }
-)

@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 
 from streamops.restart import SinkGuarantee
 from streamops.settings.collector import Collector
-from streamops.settings.model_places import DeclaredFiles, DeclaredJdbcSink, DeclaredSink, DeclaredSource
+from streamops.settings.model_places import DDL, DeclaredFiles, DeclaredJdbcSink, DeclaredSink, DeclaredSource
 from streamops.settings.refusals import (
     refused_custom_option,
-    refused_ddl,
     refused_delta_option,
     refused_files_option,
     refused_jdbc_url,
@@ -166,6 +165,13 @@ def _shown(url: str) -> str:
     return f"{url.partition(':')[0]}:…"
 
 
+def _refused_columns(schema: str, format_: FileFormat) -> str:
+    # The library of grammars is loaded where there are columns to read, and not at each command.
+    from streamops.settings.ddl import refused_ddl
+
+    return refused_ddl(schema, nests=format_ is not FileFormat.CSV)
+
+
 def _delta_options(collector: Collector, options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     place = ("source", "delta", "options")
     if {"startingversion", "startingtimestamp"} <= {name.lower() for name in options}:
@@ -176,12 +182,10 @@ def _delta_options(collector: Collector, options: Mapping[str, str]) -> tuple[tu
 def _files(collector: Collector, declared: DeclaredFiles) -> FilesSource:
     place, schema = ("source", "files"), declared.ddl.strip()
     if not schema and not declared.format.has_fixed_columns:
-        expected = (
-            f"columns as DDL, for example id BIGINT, amount DOUBLE: a stream can't infer those of {declared.format}"
-        )
+        expected = f"{DDL}: a stream can't infer those of {declared.format}"
         collector.refuse((*place, "schema"), declared.ddl or None, expected)
         schema = "value STRING"
-    if schema and (expected := refused_ddl(schema)):
+    if schema and (expected := _refused_columns(schema, declared.format)):
         collector.refuse((*place, "schema"), schema, expected)
     return FilesSource(
         path=collector.folder(declared.path, (*place, "path")),

@@ -83,6 +83,18 @@ def test_files_whose_columns_are_fixed_need_no_schema(project: Project, form: st
         pytest.param({"files": {"path": "in", "format": "jsonl"}}, "source.files.format", "one of", id="format"),
         pytest.param({"files": {"path": "in", "format": "json"}}, "source.files.schema", "as DDL", id="no schema"),
         pytest.param(
+            {"files": {"path": "in", "format": "json", "schema": "a DECIMAL(40,2)"}},
+            "source.files.schema",
+            "at most 38 digits",
+            id="a type that Spark does not have",
+        ),
+        pytest.param(
+            {"files": {"path": "in", "format": "csv", "schema": "a ARRAY<INT>"}},
+            "source.files.schema",
+            "plain values",
+            id="an array in CSV",
+        ),
+        pytest.param(
             {"files": {"path": "in", "format": "text", "shema": "x"}},
             "source.files.shema",
             "did you mean 'schema'?",
