@@ -443,6 +443,8 @@ def _break_topic(scene: Scene) -> str:
 
 def _break_files(scene: Scene) -> str:
     files = sorted((scene.folder / "in").glob("*.json"))[:6]
+    if not files:
+        return "nothing left of the input"
     what = scene.draw.choice(["delete the newest read", "delete all read", "touch one", "move all read"])
     if what == "delete the newest read":
         files[-1].unlink()
@@ -452,7 +454,7 @@ def _break_files(scene: Scene) -> str:
     elif what == "touch one":
         os.utime(scene.draw.choice(files))
     else:
-        (scene.folder / "done").mkdir()
+        (scene.folder / "done").mkdir(exist_ok=True)
         for file in files:
             file.rename(scene.folder / "done" / file.name)
     return f"the input: {what}"

@@ -53,6 +53,6 @@ def asked_kafka_of(checkup: Checkup, spec: StreamSpec, wiring: Wiring) -> Checku
             checkup,
             coverage,
             is_available_now=spec.trigger.kind is TriggerKind.AVAILABLE_NOW,
-            fails_on_data_loss=spec.kafka.fails_on_data_loss,
+            fails_on_data_loss=spec.fails_on_data_loss,
         )
     return checkup

@@ -218,6 +218,11 @@ class StreamSpec:
         raise SettingsError(f"stream {self.name} reads {self.source}: there is no Kafka cluster to ask about it")
 
     @property
+    def fails_on_data_loss(self) -> bool:
+        """Whether records that Kafka has no more are an error; true where there is no Kafka source to be told otherwise."""
+        return not isinstance(self.source, KafkaSource) or self.source.fails_on_data_loss
+
+    @property
     def tracks_progress_async(self) -> bool:
         """Whether the logs of its checkpoint have holes by intent; then Spark needs the same option at the next start."""
         return self.sink.kafka is not None and self.sink.kafka.tracks_progress_async

@@ -205,7 +205,7 @@ class Observer:
             checkpoint=None,
             unchanged_for=self.stillness.of("log", f"{state.next_number} {state.last_nonce}"),
             epochs_ahead=self._epochs_ahead(state, instances),
-            fails_on_data_loss=not self._spec.reads_kafka or self._spec.kafka.fails_on_data_loss,
+            fails_on_data_loss=self._spec.fails_on_data_loss,
             is_backfill=self._spec.mode is Mode.BACKFILL,
             trigger=next_trigger(state, self._spec, now=now),
             tracks_progress_async=self._spec.tracks_progress_async,

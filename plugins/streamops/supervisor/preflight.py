@@ -70,6 +70,7 @@ def _plan(
             tracks_progress_async=is_own and observation.tracks_progress_async,
             is_continuous=is_own and observation.trigger is TriggerKind.CONTINUOUS,
             source_form=observation.source_form if is_own else None,
+            fails_on_data_loss=observation.fails_on_data_loss or observation.is_backfill,
             confs=observation.confs,
             stateful_operators=observation.stateful_operators if is_own else 0,
         ),

@@ -40,6 +40,7 @@ class Row:
     confs: tuple = ()
     idempotent: bool | None = None
     tracks_async: bool | None = None
+    fails_on_data_loss: bool = True
     continuous: bool | None = None
     engine: str = "4.2"
     known: Position | None = None
@@ -519,6 +520,23 @@ LOUD = [
         rules=("backward-range", "pending-batch"),
     ),
     Row(
+        because="a partition is gone from the batch in flight, another ends before it begins",
+        files=files(
+            offsets_3=kafka_entry(3, '{"t":{"0":9,"1":8}}'), offsets_4=kafka_entry(4, '{"t":{"0":5}}'), commits_4=None
+        ),
+        verdict=CRITICAL,
+        rules=("backward-range", "pending-batch"),
+    ),
+    Row(
+        because="a partition is gone from the batch in flight of a query without failOnDataLoss",
+        files=files(
+            offsets_3=kafka_entry(3, '{"t":{"0":9,"1":8}}'), offsets_4=kafka_entry(4, '{"t":{"0":9}}'), commits_4=None
+        ),
+        verdict=CRITICAL,
+        rules=("offsets-moved-back", "pending-batch"),
+        fails_on_data_loss=False,
+    ),
+    Row(
         because="a rate that goes back",
         files=files(offsets_3=entry(3, source="5"), offsets_4=entry(4, source="3")),
         verdict=CRITICAL,
@@ -632,6 +650,7 @@ def findings_of(row):
         "engine": engine_of(row.engine),
         "is_sink_idempotent": row.idempotent,
         "tracks_progress_async": row.tracks_async,
+        "fails_on_data_loss": row.fails_on_data_loss,
         "is_continuous": row.continuous,
         "confs": row.confs,
         "known": row.known,

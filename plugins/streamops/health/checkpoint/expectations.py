@@ -35,6 +35,8 @@ class Expectations:
     """Whether the query runs by the trigger continuous, which leaves headers blank; None for unsaid."""
     source_form: OffsetForm | None = None
     """Of the offsets of the declared source; None where nobody has said, or its form is not known."""
+    fails_on_data_loss: bool = True
+    """The option `failOnDataLoss` of a Kafka source."""
     stateful_operators: int = 0
     """As many as the query's newest batch told of; 0 where nobody knows."""
     retained_batches: int = RETAINED_BATCHES

@@ -31,32 +31,46 @@ SHOWN = 5
 def backward_range(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """A source's range ends before it begins: it refuses to plan that, the source of files even for a batch that is committed."""
     for name, had, has in offset_pairs(facts.previous, facts.newest):
-        back = _moved_back(had, has)[1]
-        if not back or not _is_refused(facts, has) or facts.newest is None:
+        gone, lower = _moved_back(had, has)
+        if not (gone or lower) or not _is_refused(facts, expected, had, has) or facts.newest is None:
             continue
-        file = f"{OFFSETS}/{facts.newest.batch}"
-        evidence = f"source {name}: {back[0]}"
+        file, is_topic = f"{OFFSETS}/{facts.newest.batch}", isinstance(had, KafkaOffset)
+        evidence = f"source {name}: {_shown([*gone, *lower])}"
+        unless = ", unless it is told `failOnDataLoss` false: then records are read twice" if is_topic else ""
         yield Finding(
             rule="backward-range",
             severity=Severity.CRITICAL,
             file=file,
             evidence=evidence,
-            meaning=f"the source is asked for a range that ends before it begins: {FAILS}",
+            meaning=f"the source is asked for a range that ends before it begins: {FAILS}{unless}",
             repair=RESTORE_BOTH,
             start=StartEffect(
                 kind=AtStart.FAILS,
                 summary=f"{file} ends before the entry below: {evidence}",
-                error=_REFUSALS.get(type(has), ""),
+                error=_REFUSALS.get(type(had), ""),
             ),
         )
 
 
-def _is_refused(facts: CheckpointFacts, offset: SourceOffset | None) -> bool:
-    is_rate = isinstance(offset, RateMicroBatchOffset)
-    return isinstance(offset, FileOffset) or (is_rate and facts.has_pending_batch)
+def _is_refused(
+    facts: CheckpointFacts, expected: Expectations, had: SourceOffset | None, has: SourceOffset | None
+) -> bool:
+    """By Kafka's source with `failOnDataLoss` alone (KafkaOffsetReader; tried on 4.2.0)."""
+    if isinstance(had, KafkaOffset):
+        return facts.has_pending_batch and expected.fails_on_data_loss
+    is_rate = isinstance(has, RateMicroBatchOffset)
+    return isinstance(has, FileOffset) or (is_rate and facts.has_pending_batch)
 
 
-_REFUSALS: dict[type, str] = {FileOffset: "assertion failed", RateMicroBatchOffset: "INVALID_OFFSET"}
+_REFUSALS: dict[type, str] = {
+    FileOffset: "assertion failed",
+    KafkaOffset: "Some data may have been lost because they are not available in Kafka any more",
+    RateMicroBatchOffset: "INVALID_OFFSET",
+}
+
+
+def _shown(places: list[str]) -> str:
+    return f"{', '.join(places[:SHOWN])}{' …' if len(places) > SHOWN else ''}"
 
 
 def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
@@ -69,7 +83,7 @@ def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterat
     for before, now in facts.steps:
         is_newest = now is facts.newest
         for name, had, has in offset_pairs(before, now):
-            if is_newest and _is_refused(facts, has):
+            if is_newest and _is_refused(facts, expected, had, has):
                 continue
             gone, lower = _moved_back(had, has)
             if gone or lower:
@@ -85,7 +99,7 @@ def _back(
     before: OffsetEntry, now: OffsetEntry, name: str, *, gone: list[str], lower: list[str], reader: str
 ) -> Finding:
     file, below = f"{OFFSETS}/{now.batch}", f"{OFFSETS}/{before.batch}"
-    evidence = f"source {name}: {', '.join((gone + lower)[:SHOWN])}{' …' if len(gone) + len(lower) > SHOWN else ''}"
+    evidence = f"source {name}: {_shown([*gone, *lower])}"
     is_topic = isinstance(before.offset_by_source.get(name), KafkaOffset)
     may_be_right = not gone and (is_topic or isinstance(now.offset_by_source.get(name), RateOffset))
     comes = f"{reader} reads a partition that is gone from its beginning" if gone else f"{reader} goes on from there"
