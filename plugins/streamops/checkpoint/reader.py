@@ -294,9 +294,13 @@ def _query_id(content: bytes, file: str) -> str:
         fields = json_value(content.decode(errors="replace"))
     except ValueError as error:
         raise DamagedFileError(Damage.BODY, f"{file} does not hold a query id: {error}") from error
+    if fields is None or (isinstance(fields, dict) and "id" in fields and fields["id"] is None):
+        raise DamagedFileError(Damage.NULL_QUERY_ID, f"{file} does not hold a query id: it says null")
     query_id = fields.get("id") if isinstance(fields, dict) else None
+    if type(query_id) in (int, float):
+        query_id = str(query_id)  # Spark makes a text of it, too, and then it is no id.
     if not isinstance(query_id, str):
-        raise DamagedFileError(Damage.QUERY_ID, f"{file} does not hold a query id: no text under `id`")
+        raise DamagedFileError(Damage.NO_QUERY_ID, f"{file} does not hold a query id: no text under `id`")
     parts = _JAVA_UUID.fullmatch(query_id)
     if parts is None:
         raise DamagedFileError(Damage.QUERY_ID, f"{file} does not hold a query id: {quoted(query_id)} is none")

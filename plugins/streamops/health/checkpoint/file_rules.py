@@ -45,13 +45,16 @@ def unreadable_metadata(facts: CheckpointFacts, expected: Expectations) -> Itera
 
 
 def _id_error(broken: BrokenFile) -> str:
-    """Java's words for an id that is none depend on where it is wrong."""
+    """Java's words for an id that is none depend on where it is wrong, those for none at all are of json4s (4.2.0)."""
+    if broken.damage in _NO_ID_ERRORS:
+        return _NO_ID_ERRORS[broken.damage]
     if broken.damage is Damage.QUERY_ID:
         return "Invalid UUID string" if broken.reason.count("-") != UUID_HYPHENS else ""
     return _CUT_TEXT
 
 
 UUID_HYPHENS = 4
+_NO_ID_ERRORS = {Damage.NO_QUERY_ID: "No usable value for id", Damage.NULL_QUERY_ID: "NullPointerException"}
 
 
 def missing_metadata(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
