@@ -23,6 +23,8 @@ class Damage(StrEnum):
     """A source's offset is cut or no JSON."""
     SOURCE_ID = "source-id"
     """A line of v2 does not begin with the id of a source."""
+    NO_COLON = "no-colon"
+    """A line of v2 holds no colon, so no id can be told from its text."""
     BODY = "body"
     NO_QUERY_ID = "no-query-id"
     """There is JSON, and no text under `id`."""

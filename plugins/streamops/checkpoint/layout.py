@@ -62,6 +62,10 @@ def lines_of(content: bytes) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
+class RepeatedKeyError(ValueError):
+    """A JSON object has a key twice, and is well otherwise as far as it was read."""
+
+
 CUT = "it ends too early"
 """In the reason of a JSON text that has no end: Spark has other words for that than for a character in the wrong place."""
 
@@ -118,7 +122,7 @@ def _refuse_constant(name: str) -> object:
 def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        raise ValueError("a key comes twice")
+        raise RepeatedKeyError("a key comes twice")
     return fields
 
 

@@ -122,6 +122,8 @@ def parse_offsets(content: bytes, *, batch: int, address: str, may_be_continuous
     told = _told_by_header(lines[1], version=version, place=_place(address, 2)) if lines[1].strip() else None
     if len(lines) < 3:
         raise DamagedFileError(Damage.NO_SOURCE, f"{address} line 3: no source follows the header")
+    if version != "v1":
+        _refuse_without_colon(lines, address=address)
     named = [_named(line, version=version, place=_place(address, number)) for number, line in enumerate(lines[2:], 3)]
     texts = [_source(text, place=_place(address, number)) for number, (_, text) in enumerate(named, 3)]
     kinds = (ContinuousRateOffset, KafkaOffset) if may_be_continuous else (ContinuousRateOffset,)
@@ -195,6 +197,15 @@ def _conf(conf: object, *, place: str) -> dict[str, str | None]:
             raise DamagedFileError(Damage.HEADER, f"{place}: conf has no text for {quoted(key)}")
         read[key] = None if value is None else str(value)
     return read
+
+
+def _refuse_without_colon(lines: list[str], *, address: str) -> None:
+    """Spark takes all lines apart before it looks at one of them (OffsetMap, 4.2.0)."""
+    for number, line in enumerate(lines[2:], 3):
+        if ":" not in line:
+            raise DamagedFileError(
+                Damage.NO_COLON, f"{_place(address, number)}: {quoted(line)} has no colon behind an id"
+            )
 
 
 def _named(line: str, *, version: str, place: str) -> tuple[str, str]:

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
 
-from streamops.checkpoint.layout import is_long, json_value
+from streamops.checkpoint.layout import RepeatedKeyError, is_long, json_value
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _PARTITION = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 _NUMBER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_HIGHEST_PARTITION = 2**31 - 1
+"""Kafka counts partitions by Java's int, and a start fails on what is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +119,11 @@ SourceOffset = (
 
 def parse_source_offset(text: str) -> SourceOffset:
     """The offset in a source's text; UnknownOffset for whatever is not exactly a known form. Never raises."""
+    forms = _FORMS
     try:
         value = json_value(text)
+    except RepeatedKeyError:
+        value, forms = json_value(text, is_spark_own=False), _FORMS_WITH_KEYS_TWICE
     except ValueError:
         return UnknownOffset(text=text)
     if type(value) is int:
@@ -126,7 +131,7 @@ def parse_source_offset(text: str) -> SourceOffset:
         return RateOffset(seconds=value) if _NUMBER.fullmatch(text) else UnknownOffset(text=text)
     if not isinstance(value, dict):
         return UnknownOffset(text=text)
-    return next((offset for form in _FORMS if (offset := form(value))), UnknownOffset(text=text))
+    return next((offset for form in forms if (offset := form(value))), UnknownOffset(text=text))
 
 
 def form_of(offset: SourceOffset | None) -> OffsetForm | None:
@@ -203,7 +208,7 @@ def _topic_positions(topic: str, partitions: object) -> tuple[KafkaPosition, ...
     positions = {}
     for name, told in (partitions or {}).items():
         next_offset = 0 if told is None else _json4s_long(told)
-        if not _PARTITION.fullmatch(name) or next_offset is None:
+        if not _PARTITION.fullmatch(name) or int(name) > _HIGHEST_PARTITION or next_offset is None:
             return None
         positions[int(name)] = next_offset
     return tuple(
@@ -242,6 +247,8 @@ _FORMS: tuple[Callable[[dict[str, object]], SourceOffset | None], ...] = (
     _kafka,
 )
 """No text fits two of them, so the order says nothing."""
+_FORMS_WITH_KEYS_TWICE = (_delta, _kafka)
+"""The last one counts to them (4.2.0, Delta 4.4)."""
 _FORM_OF: dict[type, OffsetForm] = {
     KafkaOffset: OffsetForm.KAFKA,
     FileOffset: OffsetForm.FILES,

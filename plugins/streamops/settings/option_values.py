@@ -105,6 +105,10 @@ KAFKA_OPTIONS: Mapping[str, Form] = {
     "endingoffsets": NO_END,
     "endingtimestamp": NO_END,
     "endingoffsetsbytimestamp": NO_END,
+    "kafka.isolation.level": Form(
+        wanted="read_committed or read_uncommitted",
+        fits=lambda text: text.strip() in ("read_committed", "read_uncommitted"),
+    ),
     "kafkaconsumer.polltimeoutms": WHOLE,
     "fetchoffset.numretries": WHOLE,
     "fetchoffset.retryintervalms": WHOLE,
@@ -137,6 +141,16 @@ DELTA_OPTIONS: Mapping[str, Form] = {
     "failondataloss": FLAG,
     "excluderegex": Form(wanted="a regular expression", fits=_is_pattern),
 }
+CUSTOM_OPTIONS: Mapping[str, Mapping[str, Form]] = {
+    "rate": {"rowspersecond": COUNT, "numpartitions": COUNT, "rampuptime": DURATION},
+    "rate-micro-batch": {
+        "rowsperbatch": COUNT,
+        "numpartitions": COUNT,
+        "starttimestamp": WHOLE,
+        "advancemillisperbatch": WHOLE,
+    },
+}
+"""By the name of the source."""
 SPARK_CONF: Mapping[str, Form] = {
     "spark.sql.shuffle.partitions": COUNT,
     "spark.sql.streaming.minBatchesToRetain": COUNT,

@@ -6,7 +6,14 @@ Every function answers with what is expected instead; an empty answer means that
 import re
 
 from streamops.settings import secrets
-from streamops.settings.option_values import DELTA_OPTIONS, FILES_OPTIONS, KAFKA_OPTIONS, SPARK_CONF, unfit_value
+from streamops.settings.option_values import (
+    CUSTOM_OPTIONS,
+    DELTA_OPTIONS,
+    FILES_OPTIONS,
+    KAFKA_OPTIONS,
+    SPARK_CONF,
+    unfit_value,
+)
 from streamops.settings.secrets import holds_secret, is_secret
 from streamops.spec import FileFormat
 
@@ -105,9 +112,11 @@ def refused_kafka_sink_option(name: str, value: str) -> str:
     return ""
 
 
-def refused_custom_option(name: str, value: str) -> str:
-    """Secrets; what else an option means only the connector knows."""
-    return secrets.IN_OPTION if is_secret(name, value) else ""
+def refused_custom_option(name: str, value: str, *, source: str = "") -> str:
+    """Secrets; what else an option means only the connector knows, but for the sources that come with Spark."""
+    if is_secret(name, value):
+        return secrets.IN_OPTION
+    return unfit_value(CUSTOM_OPTIONS.get(source.lower(), {}), name.lower(), value)
 
 
 def refused_source_format(name: str) -> str:

@@ -1,10 +1,12 @@
 """From the declared source and sink of a stream to those of its spec."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from streamops.restart import SinkGuarantee
 from streamops.settings.collector import Collector
 from streamops.settings.model_places import DDL, DeclaredFiles, DeclaredJdbcSink, DeclaredSink, DeclaredSource
+from streamops.settings.option_values import LIMIT
 from streamops.settings.refusals import (
     refused_custom_option,
     refused_delta_option,
@@ -30,6 +32,7 @@ from streamops.spec import (
     SinkSpec,
     Source,
 )
+from streamops.storage import canonical_address, is_inside
 
 
 def refused_option(source: DeclaredSource) -> Callable[[str, str], str]:
@@ -37,7 +40,7 @@ def refused_option(source: DeclaredSource) -> Callable[[str, str], str]:
     if source.delta:
         return refused_delta_option
     if source.custom:
-        return refused_custom_option
+        return partial(refused_custom_option, source=source.custom.format)
     return refused_files_option if source.files else refused_kafka_option
 
 
@@ -54,14 +57,16 @@ def resolve_source(collector: Collector, declared: DeclaredSource) -> Source:
         place = ("source", "custom")
         if expected := refused_source_format(custom.format):
             collector.refuse((*place, "format"), custom.format, expected)
-        options = collector.accepted(custom.options, (*place, "options"), refused_custom_option)
-        return CustomSource(format=custom.format, options=options)
+        refused = partial(refused_custom_option, source=custom.format)
+        return CustomSource(
+            format=custom.format, options=collector.accepted(custom.options, (*place, "options"), refused)
+        )
     kafka = declared.kafka
     assert kafka is not None, "the model demands one source"
     return KafkaSource(
         bootstrap_servers=kafka.bootstrap_servers,
         topics=tuple(kafka.topics),
-        options=collector.accepted(kafka.options, ("source", "kafka", "options"), refused_kafka_option),
+        options=_kafka_options(collector, kafka.options),
         connection=kafka.connection,
         tolerated_outage=kafka.tolerated_outage,
     )
@@ -179,6 +184,33 @@ def _delta_options(collector: Collector, options: Mapping[str, str]) -> tuple[tu
     return collector.accepted(options, place, refused_delta_option)
 
 
+def _kafka_options(collector: Collector, options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    place = ("source", "kafka", "options")
+    accepted = collector.accepted(options, place, refused_kafka_option)
+    limits = {name.lower(): int(value) for name, value in accepted if LIMIT.fits(value)}
+    least, most = limits.get("minoffsetspertrigger"), limits.get("maxoffsetspertrigger")
+    if least and most and least > most:
+        found = f"minOffsetsPerTrigger {least} above maxOffsetsPerTrigger {most}"
+        collector.refuse(place, found, "a minimum that is not above the maximum: Spark refuses the source")
+    return accepted
+
+
+def _files_options(collector: Collector, path: str, options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """An archive within the input would be read again (FileStreamSource.SourceFileArchiver, 4.2)."""
+    place = ("source", "files", "options")
+    accepted = collector.accepted(options, place, refused_files_option)
+    given = {name.lower(): value for name, value in accepted}
+    archive = given.get("sourcearchivedir", "")
+    if given.get("cleansource", "").strip().lower() == "archive":
+        if not archive:
+            collector.refuse(
+                place, "cleanSource archive alone", "sourceArchiveDir beside it: a folder for what was read"
+            )
+        elif path and is_inside(canonical_address(archive, base=collector.root), path):
+            collector.refuse((*place, "sourceArchiveDir"), archive, "a folder outside of source.files.path")
+    return accepted
+
+
 def _files(collector: Collector, declared: DeclaredFiles) -> FilesSource:
     place, schema = ("source", "files"), declared.ddl.strip()
     if not schema and not declared.format.has_fixed_columns:
@@ -187,9 +219,10 @@ def _files(collector: Collector, declared: DeclaredFiles) -> FilesSource:
         schema = "value STRING"
     if schema and (expected := _refused_columns(schema, declared.format)):
         collector.refuse((*place, "schema"), schema, expected)
+    path = collector.folder(declared.path, (*place, "path"))
     return FilesSource(
-        path=collector.folder(declared.path, (*place, "path")),
+        path=path,
         format=declared.format,
         schema=schema,
-        options=collector.accepted(declared.options, (*place, "options"), refused_files_option),
+        options=_files_options(collector, path, declared.options),
     )

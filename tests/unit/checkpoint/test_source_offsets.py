@@ -61,6 +61,8 @@ def delta(text, *, version=1, index=-1, starting=False):
         pytest.param(
             '{"t":{"+0":5,"01":6,"-1":7}}', kafka(("t", -1, 7), ("t", 0, 5), ("t", 1, 6)), id="kafka, odd partitions"
         ),
+        pytest.param('{"t":{"0":5,"0":7}}', kafka(("t", 0, 7)), id="kafka, a partition twice"),
+        pytest.param('{"t":{"0":5},"t":{"1":7}}', kafka(("t", 1, 7)), id="kafka, a topic twice"),
         pytest.param('{"t":{"0":5.7,"1":null}}', kafka(("t", 0, 5), ("t", 1, 0)), id="kafka, odd offsets"),
         pytest.param("7", RateOffset(seconds=7), id="rate"),
         pytest.param(
@@ -115,7 +117,8 @@ def test_a_known_form_is_understood(text, expected):
         pytest.param("7.5", id="a fraction"),
         pytest.param("9" * 5000, id="a huge number"),
         pytest.param('{"orders":{"0":99999999999999999999}}', id="a position beyond a long"),
-        pytest.param('{"orders":{"0":1,"0":2}}', id="a partition twice"),
+        pytest.param('{"orders":{"2147483648":1}}', id="a partition beyond Java's int"),
+        pytest.param('{"logOffset":1,"logOffset":2}', id="an offset of files twice"),
         pytest.param('{"orders":{"0":"1"}}', id="a position as text"),
         pytest.param('{"orders":{" 0":1}}', id="a partition that is no number for Java"),
         pytest.param('{"or\\u001bders":{"0":1}}', id="a topic that Kafka has not"),

@@ -537,6 +537,18 @@ LOUD = [
         fails_on_data_loss=False,
     ),
     Row(
+        because="another partition below: either entry may be the one that was edited",
+        files=files(offsets_3=kafka_entry(3, '{"t":{"0":9,"7":8}}'), offsets_4=kafka_entry(4, '{"t":{"0":10,"1":9}}')),
+        verdict=CRITICAL,
+        rules=("offsets-moved-back",),
+    ),
+    Row(
+        because="an entry of v2 with an empty line",
+        files=files(offsets_3=entry(3) + b"\n", offsets_4=entry(4).replace(b"v1", b"v2") + b"\n\n"),
+        verdict=CRITICAL,
+        rules=("unreadable-newest-offsets",),
+    ),
+    Row(
         because="a rate that goes back",
         files=files(offsets_3=entry(3, source="5"), offsets_4=entry(4, source="3")),
         verdict=CRITICAL,

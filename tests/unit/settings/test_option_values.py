@@ -3,6 +3,7 @@
 import pytest
 
 from streamops.settings.option_values import (
+    CUSTOM_OPTIONS,
     DELTA_OPTIONS,
     FILES_OPTIONS,
     KAFKA_OPTIONS,
@@ -35,6 +36,10 @@ REFUSED = [
     (KAFKA_OPTIONS, "endingoffsets", ["latest"]),
     (KAFKA_OPTIONS, "maxrecordsperpartition", ["0", "x"]),
     (KAFKA_OPTIONS, "maxtriggerdelay", ["x"]),
+    (KAFKA_OPTIONS, "kafka.isolation.level", ["dirty", "READ_COMMITTED"]),
+    (CUSTOM_OPTIONS["rate"], "numpartitions", ["0", "x"]),
+    (CUSTOM_OPTIONS["rate"], "rampuptime", ["x", "-1s"]),
+    (CUSTOM_OPTIONS["rate-micro-batch"], "rowsperbatch", ["0", ""]),
     (KAFKA_OPTIONS, "maxoffsetspertrigger", ["0", "-1", "5.5", "1g"]),
     (FILES_OPTIONS, "maxbytespertrigger", ["1g", "0"]),
     (FILES_OPTIONS, "maxfileage", ["x", "-1d"]),

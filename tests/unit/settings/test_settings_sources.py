@@ -80,6 +80,42 @@ def test_files_whose_columns_are_fixed_need_no_schema(project: Project, form: st
             "one of the two",
             id="two begins",
         ),
+        pytest.param(
+            {
+                "kafka": {
+                    "bootstrap_servers": "h:1",
+                    "topics": ["t"],
+                    "options": {"minOffsetsPerTrigger": "10", "maxOffsetsPerTrigger": "5"},
+                }
+            },
+            "source.kafka.options",
+            "not above the maximum",
+            id="a minimum above the maximum",
+        ),
+        pytest.param(
+            {"files": {"path": "in", "format": "text", "options": {"cleanSource": "archive"}}},
+            "source.files.options",
+            "sourceArchiveDir",
+            id="an archive without a folder",
+        ),
+        pytest.param(
+            {
+                "files": {
+                    "path": "/in",
+                    "format": "text",
+                    "options": {"cleanSource": "ARCHIVE", "sourceArchiveDir": "/in/done"},
+                }
+            },
+            "source.files.options.sourceArchiveDir",
+            "outside",
+            id="an archive within the input",
+        ),
+        pytest.param(
+            {"custom": {"format": "rate", "options": {"rowsPerSecond": "0"}}},
+            "source.custom.options.rowsPerSecond",
+            "above 0",
+            id="a rate of nothing",
+        ),
         pytest.param({"files": {"path": "in", "format": "jsonl"}}, "source.files.format", "one of", id="format"),
         pytest.param({"files": {"path": "in", "format": "json"}}, "source.files.schema", "as DDL", id="no schema"),
         pytest.param(

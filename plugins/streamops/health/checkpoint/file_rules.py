@@ -327,6 +327,7 @@ _OFFSETS_ERRORS = {
     Damage.BLANK_HEADER: "WatermarkTracker.currentWatermark()",
     Damage.SOURCE: _CUT_TEXT,
     Damage.SOURCE_ID: "supported log version",
+    Damage.NO_COLON: "Invalid OffsetMap format",
 }
 
 _COMMIT_ERRORS = {

@@ -101,7 +101,9 @@ def _back(
     file, below = f"{OFFSETS}/{now.batch}", f"{OFFSETS}/{before.batch}"
     evidence = f"source {name}: {_shown([*gone, *lower])}"
     is_topic = isinstance(before.offset_by_source.get(name), KafkaOffset)
-    may_be_right = not gone and (is_topic or isinstance(now.offset_by_source.get(name), RateOffset))
+    has_others = is_topic and _has_new_partitions(before.offset_by_source.get(name), now.offset_by_source.get(name))
+    is_bare = isinstance(now.offset_by_source.get(name), RateOffset)
+    may_be_right = has_others if gone else is_topic or is_bare
     comes = f"{reader} reads a partition that is gone from its beginning" if gone else f"{reader} goes on from there"
     again = f"{comes}: what was read is read again" + (
         ", unless the topic was deleted, or made anew under the same name" if is_topic else ""
@@ -292,6 +294,14 @@ def _table_back(had: DeltaOffset, has: DeltaOffset) -> list[str]:
     if is_same and had.index >= 0:
         return _lower(f"version {had.table_version}, index", had.index, has.index)
     return _lower("reservoirVersion", had.table_version, has.table_version)
+
+
+def _has_new_partitions(had: SourceOffset | None, has: SourceOffset | None) -> bool:
+    """Whether others came as some went: then either entry may be the one that was edited."""
+    if not isinstance(had, KafkaOffset) or not isinstance(has, KafkaOffset):
+        return False
+    known = {(place.topic, place.partition) for place in had.positions}
+    return any((place.topic, place.partition) not in known for place in has.positions)
 
 
 def _partitions_back(had: KafkaOffset, has: KafkaOffset) -> tuple[list[str], list[str]]:
