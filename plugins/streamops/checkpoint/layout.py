@@ -92,6 +92,16 @@ def json_value(text: str, *, is_spark_own: bool = True) -> object:
     return value
 
 
+def json_part(text: str) -> str:
+    """A JSON object without what lies around it, which `json_value` passes over; any other text as it is."""
+    start = len(text) - len(text.lstrip(_JSON_BLANKS))
+    try:
+        value, end = _ANY_JSON.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return text
+    return text[start:end] if isinstance(value, dict) else text
+
+
 def long_or_none(value: object) -> int | None:
     """A JSON value where a long belongs; None where it is missing or no long, ValueError where it is no number at all.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.layout import json_part
 from streamops.checkpoint.source_offsets import UnknownOffset, says_nothing
 from streamops.health.checkpoint.judge import Evidence
 from streamops.health.verdict import AtStart, Finding, Severity, StartEffect
@@ -132,9 +133,13 @@ def _ranges(facts: CheckpointFacts) -> tuple[SourceRange, ...]:
         return ()
     starts = previous.text_by_source if previous else {}
     return tuple(
-        SourceRange(start=starts.get(name), end=end)
-        for name, end in zip(newest.source_names, newest.sources, strict=True)
+        SourceRange(start=_offset_text(starts.get(name)), end=_offset_text(end))
+        for name, end in newest.text_by_source.items()
     )
+
+
+def _offset_text(text: str | None) -> str | None:
+    return None if text is None else json_part(text)
 
 
 def _with_sink(plan: RestartPlan, facts: CheckpointFacts, view: SinkView) -> RestartPlan:

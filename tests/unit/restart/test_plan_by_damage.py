@@ -145,6 +145,14 @@ def test_a_first_start_that_was_cut_off_is_no_history():
     assert in_depth({"sources/0/0": files()["sources/0/0"], "metadata": files()["metadata"]}).safety is Safety.SAFE
 
 
+def test_what_follows_the_offset_of_a_source_is_no_part_of_its_range():
+    found = files(offsets_4=entry(4) + b"\0\0", commits_4=None)
+
+    (source,) = by_the_logs(found, "4.2").ranges
+
+    assert (source.start, source.end) == ('{"logOffset":3}', '{"logOffset":4}')
+
+
 def test_a_batch_that_runs_again_has_exactly_the_range_of_the_log():
     (source,) = by_the_logs(files(commits_4=None), "4.2").ranges
 
