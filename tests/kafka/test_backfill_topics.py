@@ -1,11 +1,12 @@
 """A backfill holds on to the very topic that it was planned over, as a real broker knows it."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
-from streamops.backfill import AskedRange, OffsetBound
+from streamops.backfill import AskedRange, OffsetBound, RangeRefused, StepsFound, TimeBound
 from streamops.clock import SystemClock
 from streamops.control.kafka_offsets import Offsets
 from streamops.errors import BackfillError
@@ -14,6 +15,7 @@ from streamops.kafka.confluent import ConfluentBroker
 from streamops.spec import KafkaSource
 from streamops.storage.local import LocalStorage
 from streamops.supervisor.backfills.backfill_desk import AskedBackfill, BackfillDesk
+from streamops.supervisor.backfills.source_ranges import KafkaRanges
 from support.cluster import Cluster
 from support.specs import SUPERVISOR, a_stream
 from support.waiting import eventually
@@ -63,3 +65,45 @@ def test_a_plan_over_a_topic_is_refused_over_another_one_of_that_name(
     assert eventually(lambda: broker.scan(["again"]).topic("again").exists is True, within=60)
     with pytest.raises(BackfillError, match="topic again was deleted and made anew since the plan was made"):
         desk.refuse_another_source(kept)
+
+
+def test_a_range_ends_where_readers_of_committed_records_come_to(
+    cluster: Cluster, broker: ConfluentBroker, tmp_path: Path
+) -> None:
+    """risingwavelabs/risingwave#25258: what lies behind an open transaction is delivered to nobody until it has ended."""
+    cluster.create("paid")
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": "payments"})
+    producer.init_transactions()
+    for ends in (producer.commit_transaction, producer.abort_transaction, None):
+        producer.begin_transaction()
+        producer.produce("paid", b"x", partition=0)
+        producer.flush()
+        if ends:
+            ends()
+    seen = broker.scan(["paid"], committed=True).topic("paid").partitions[0]
+    source = KafkaSource(
+        bootstrap_servers=cluster.bootstrap,
+        topics=("paid",),
+        options=(("kafka.isolation.level", "read_committed"),),
+    )
+    ranges = KafkaRanges(broker=broker, topics=source.topics, reads_committed=source.reads_committed)
+    of_all_time = AskedRange(
+        begin=TimeBound(at=datetime.now(UTC) - timedelta(days=1)),
+        end=TimeBound(at=datetime.now(UTC) + timedelta(days=1)),
+    )
+
+    # A record and a mark for each of the first two, and a record without one.
+    assert (seen.stable, seen.latest) == (4, 5)
+    found = ranges.steps(of_all_time, chunk=100, accepts_expired=False)
+    assert isinstance(found, StepsFound)
+    assert found.chunks[-1] == Offsets.of({("paid", 0): 4})
+    assert any("a transaction is open" in note for note in found.notes)
+    refused = ranges.steps(
+        AskedRange(begin=offsets("paid", 0), end=offsets("paid", 5)), chunk=100, accepts_expired=False
+    )
+    assert isinstance(refused, RangeRefused)
+    assert "ends at 4 for readers of committed records" in refused.reasons[0]
+
+    producer.commit_transaction()
+
+    assert broker.scan(["paid"], committed=True).topic("paid").partitions[0].readable == 6

@@ -47,7 +47,7 @@ class FakeBroker:
             topic=topic, exists=True, topic_id=topic_id, partitions=partitions, retention=retention
         )
 
-    def scan(self, topics: Collection[str]) -> BrokerFacts:
+    def scan(self, topics: Collection[str], *, committed: bool = False) -> BrokerFacts:
         self.scans.append(frozenset(topics))
         known = [self.topics.get(name) or TopicFacts(topic=name, exists=False) for name in sorted(topics)]
         if self.trouble:

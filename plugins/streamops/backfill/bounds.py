@@ -154,18 +154,24 @@ def _places(
     places: dict[Partition, int | str] = {}
     offsets = bound.offsets.by_partition() if isinstance(bound, OffsetBound) else {}
     for partition, known in held.items():
-        latest = known.latest or 0
+        latest = known.readable or 0
         answer = found.get(partition) or TimeOffset(offset=None, trouble="the cluster was not asked")
         if partition in offsets:
             offset = offsets[partition]
-            places[partition] = (
-                offset if offset <= latest else f"{_name(partition)} ends at {latest}, asked was {offset}"
-            )
+            end = f"{_name(partition)} ends at {latest}{_why_there(known)}"
+            places[partition] = offset if offset <= latest else f"{end}, asked was {offset}"
         elif answer.trouble:
             places[partition] = f"which offset of {_name(partition)} belongs to {bound} is not known: {answer.trouble}"
         else:
             places[partition] = latest if answer.offset is None else min(answer.offset, latest)
     return places
+
+
+def _why_there(known: PartitionFacts) -> str:
+    """Behind the end of a partition; empty where it is the end of its records."""
+    if known.readable == known.latest:
+        return ""
+    return f" for readers of committed records (a transaction is open since, and records go on to {known.latest})"
 
 
 def _pieces(
@@ -239,11 +245,19 @@ def _found(asked: AskedRange, pieces: list[_Piece], expired: tuple[Expired, ...]
         not_before=asked.begin.at if isinstance(asked.begin, TimeBound) else None,
         before=asked.end.at if isinstance(asked.end, TimeBound) else None,
         expired=expired,
-        notes=tuple(_notes(asked, expired)),
+        notes=tuple(_notes(asked, pieces, expired)),
     )
 
 
-def _notes(asked: AskedRange, expired: tuple[Expired, ...]) -> Iterator[str]:
+def _notes(asked: AskedRange, pieces: list[_Piece], expired: tuple[Expired, ...]) -> Iterator[str]:
+    held_back = [
+        piece for piece in pieces if piece.facts.readable != piece.facts.latest and piece.end == piece.facts.readable
+    ]
+    for piece in held_back[:_SHOWN]:
+        yield (
+            f"{_name(piece.partition)} is read up to {piece.end}{_why_there(piece.facts)}: ask for the rest when the"
+            " transaction has ended."
+        )
     if isinstance(asked.begin, TimeBound) or isinstance(asked.end, TimeBound):
         yield "A record's time is the stamp that it bears in Kafka; what is read beyond the range is left out by it."
     if isinstance(asked.end, TimeBound):

@@ -38,8 +38,11 @@ class TimeOffset:
 class Broker(Protocol):
     """Answers within bounded time, whatever the cluster does."""
 
-    def scan(self, topics: Collection[str]) -> BrokerFacts:
-        """What these topics hold and how long they keep it. Never raises for what the cluster says: that is a fact, too."""
+    def scan(self, topics: Collection[str], *, committed: bool = False) -> BrokerFacts:
+        """What these topics hold and how long they keep it. Never raises for what the cluster says: that is a fact, too.
+
+        `committed`: whether to ask, too, how far readers of committed records come.
+        """
         ...
 
     def record_times(self, places: Collection[Place]) -> Mapping[Place, RecordTime]:

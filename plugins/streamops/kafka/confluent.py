@@ -1,4 +1,4 @@
-"""The broker port over confluent-kafka: one scan is four requests to a single broker.
+"""The broker port over confluent-kafka: one scan is four requests to a single broker, and one more for the last stable offsets.
 
 Metadata once (ids, partitions, leaders), the two ends of all partitions, the settings of all topics: librdkafka groups the
 partitions by leader, so a cluster of many brokers gets at most four requests each (seen with 2.16.1 by its own counters).
@@ -60,17 +60,16 @@ class ConfluentBroker:
         """Let the client tell what it has to tell."""
         self._admin.poll(seconds)
 
-    def scan(self, topics: Collection[str]) -> BrokerFacts:
+    def scan(self, topics: Collection[str], *, committed: bool = False) -> BrokerFacts:
         """See Broker."""
         names = sorted(set(topics))
         described = self._described(names)
         known = [facts for facts in described if facts.exists]
         # All at once: the three do not wait for each other.
         configs = self._ask_configs([facts.topic for facts in known])
-        earliest, latest = self._ends([(facts.topic, one.partition) for facts in known for one in facts.partitions])
+        ends = self._ends([(facts.topic, one.partition) for facts in known for one in facts.partitions], committed)
         found = [
-            self._with_config(self._with_ends(facts, earliest, latest), configs) if facts.exists else facts
-            for facts in described
+            self._with_config(self._with_ends(facts, *ends), configs) if facts.exists else facts for facts in described
         ]
         return BrokerFacts(bootstrap=self._access.bootstrap, at=self._clock.now(), topics=tuple(found))
 
@@ -111,21 +110,36 @@ class ConfluentBroker:
             ),
         )
 
-    def _ends(self, places: list[tuple[str, int]]) -> tuple[Ends, Ends]:
+    def _ends(self, places: list[tuple[str, int]], committed: bool) -> tuple[Ends, Ends, Ends]:
+        """The first, the next to be written, and the end for readers of committed records where it is asked for."""
         from confluent_kafka.admin import OffsetSpec
 
-        earliest, latest = self._ask_ends(places, OffsetSpec.earliest()), self._ask_ends(places, OffsetSpec.latest())
-        return self._answered(earliest, OffsetSpec.earliest()), self._answered(latest, OffsetSpec.latest())
+        first, last = OffsetSpec.earliest(), OffsetSpec.latest()
+        earliest, latest = self._ask_ends(places, first), self._ask_ends(places, last)
+        stable = self._ask_ends(places if committed else [], last, committed=True)
+        return (
+            self._answered(earliest, first),
+            self._answered(latest, last),
+            self._answered(stable, last, committed=True),
+        )
 
-    def _ask_ends(self, places: list[tuple[str, int]], spec: Any) -> "dict[TopicPartition, Future[Any]]":
-        from confluent_kafka import TopicPartition
+    def _ask_ends(
+        self, places: list[tuple[str, int]], spec: Any, *, committed: bool = False
+    ) -> "dict[TopicPartition, Future[Any]]":
+        """`committed`: ListOffsets with read_committed answers with the last stable offset for the latest one (KIP-98)."""
+        from confluent_kafka import IsolationLevel, TopicPartition
 
         if not places:
             return {}
-        asked = {TopicPartition(topic, number): spec for topic, number in places}
-        return self._admin.list_offsets(asked, request_timeout=self._limit.total_seconds())
+        return self._admin.list_offsets(
+            {TopicPartition(topic, number): spec for topic, number in places},
+            isolation_level=IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED,
+            request_timeout=self._limit.total_seconds(),
+        )
 
-    def _answered(self, answers: "dict[TopicPartition, Future[Any]]", spec: Any, *, again: bool = True) -> Ends:
+    def _answered(
+        self, answers: "dict[TopicPartition, Future[Any]]", spec: Any, *, committed: bool = False, again: bool = True
+    ) -> Ends:
         """A leader that has just moved answers that it is none: once more, with new metadata."""
         ends: Ends = {}
         moved = []
@@ -135,7 +149,10 @@ class ConfluentBroker:
             ends[place] = self._told(error) if error else int(result.offset)
             if error and error.retriable() and again:
                 moved.append(place)
-        return ends | self._answered(self._ask_ends(moved, spec), spec, again=False) if moved else ends
+        if not moved:
+            return ends
+        asked = self._ask_ends(moved, spec, committed=committed)
+        return ends | self._answered(asked, spec, committed=committed, again=False)
 
     def _ask_configs(self, names: list[str]) -> "dict[str, Future[Any]]":
         from confluent_kafka.admin import ConfigResource
@@ -156,16 +173,18 @@ class ConfluentBroker:
             return replace(facts, retention_trouble=str(problem))
 
     @staticmethod
-    def _with_ends(facts: TopicFacts, earliest: Ends, latest: Ends) -> TopicFacts:
+    def _with_ends(facts: TopicFacts, earliest: Ends, latest: Ends, stable: Ends) -> TopicFacts:
         partitions = []
         for known in facts.partitions:
-            first, last = earliest[facts.topic, known.partition], latest[facts.topic, known.partition]
-            troubles = [end for end in (first, last) if isinstance(end, str)]
+            place = facts.topic, known.partition
+            first, last, reached = earliest[place], latest[place], stable.get(place)
+            troubles = [end for end in (first, last, reached) if isinstance(end, str)]
             partitions.append(
                 PartitionFacts(
                     partition=known.partition,
                     earliest=first if isinstance(first, int) else None,
                     latest=last if isinstance(last, int) else None,
+                    stable=reached if isinstance(reached, int) else None,
                     trouble=troubles[0] if troubles else "",
                 )
             )

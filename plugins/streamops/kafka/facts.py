@@ -32,8 +32,16 @@ class PartitionFacts:
     partition: int
     earliest: int | None = None
     latest: int | None = None
+    stable: int | None = None
+    """Where the oldest open transaction begins, or `latest`: readers of committed records come no further. None where it was not
+    asked for."""
     trouble: str = ""
-    """Why one of them is not known; empty where both are."""
+    """Why one of them is not known; empty where all that were asked for are."""
+
+    @property
+    def readable(self) -> int | None:
+        """The end for the reader on whose behalf the cluster was asked."""
+        return self.latest if self.stable is None else self.stable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,8 +35,15 @@ class KafkaSource:
     @property
     def fails_on_data_loss(self) -> bool:
         """Whether lost records are an error: Spark's `failOnDataLoss`, true unless it is declared otherwise."""
-        given = {name.lower(): value for name, value in self.options}
-        return given.get("failondataloss", "true").strip().lower() != "false"
+        return self._option("failondataloss", default="true").lower() != "false"
+
+    @property
+    def reads_committed(self) -> bool:
+        """Whether records of open and aborted transactions are left out: the consumer's `isolation.level`."""
+        return self._option("kafka.isolation.level", default="read_uncommitted") == "read_committed"
+
+    def _option(self, name: str, *, default: str) -> str:
+        return {given.lower(): value for given, value in self.options}.get(name, default).strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

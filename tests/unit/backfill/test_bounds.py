@@ -1,5 +1,6 @@
 """From an asked range to offsets, or to a reason with a way out."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -55,6 +56,19 @@ def test_offsets_that_are_there_are_the_range():
 
     assert found == RangeFound(start=offsets(5, 0), end=offsets(9, 4))
     assert found.records == 8
+
+
+def test_a_reader_of_committed_records_comes_no_further_than_the_oldest_open_transaction():
+    held_back = replace(a_topic((0, 20)), partitions=(PartitionFacts(partition=0, earliest=0, latest=20, stable=16),))
+
+    found = find_range(between(LONG_AGO, NOW), facts(held_back), begins=times(0), ends=times(None))
+    refused = find_range(between(offsets(0), offsets(18)), facts(held_back))
+
+    assert isinstance(found, RangeFound)
+    assert found.end == offsets(16)
+    assert any("a transaction is open since" in note for note in found.notes)
+    assert isinstance(refused, RangeRefused)
+    assert "ends at 16 for readers of committed records" in refused.reasons[0]
 
 
 def test_only_the_named_partitions_take_part():

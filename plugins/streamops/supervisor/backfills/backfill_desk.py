@@ -97,7 +97,7 @@ def _ranges(spec: StreamSpec, storage: Storage, broker: Broker | None) -> Source
         )
     if broker is None:
         raise ValueError(f"{spec.name} reads topics: somebody must ask the cluster")
-    return KafkaRanges(broker=broker, topics=source.topics)
+    return KafkaRanges(broker=broker, topics=source.topics, reads_committed=source.reads_committed)
 
 
 class BackfillDesk:

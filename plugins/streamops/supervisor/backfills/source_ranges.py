@@ -45,6 +45,8 @@ class KafkaRanges:
 
     broker: Broker
     topics: tuple[str, ...]
+    reads_committed: bool = False
+    """Whether the stream leaves out what belongs to open and aborted transactions."""
 
     def steps(self, asked: AskedRange, *, chunk: int, accepts_expired: bool) -> StepsFound | RangeRefused:
         if not all(isinstance(bound, TimeBound | OffsetBound) for bound in (asked.begin, asked.end)):
@@ -52,7 +54,7 @@ class KafkaRanges:
                 reasons=(f"the range {asked} names no records of a topic",),
                 way_out="name both ends as times with a zone or as offsets",
             )
-        facts = self.broker.scan(self.topics)
+        facts = self.broker.scan(self.topics, committed=self.reads_committed)
         partitions = [(topic.topic, one.partition) for topic in facts.topics for one in topic.partitions]
         begin, end = asked.begin_lookup, asked.end_lookup
         nothing: Mapping[Partition, TimeOffset] = {}
