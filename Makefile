@@ -49,10 +49,10 @@ record-checkpoints: setup ## record real checkpoints anew, all or some VERSIONS=
 	PYTHONPATH=plugins:tests $(PYTHON) -m recorder $(VERSIONS) $(RECORD_ARGS)
 
 demo: setup ## show a stream killed and brought back (DEMO_EXIT=1 ends by itself), or JOBS=J3,J6|all of the catalogue at once
-	$(PYTHON) -m streamops.sandbox.$(if $(JOBS),catalogue --jobs "$(JOBS)" $(if $(RECORDS),--records $(RECORDS)),demo)
+	$(PYTHON) -m streamops_sandbox.$(if $(JOBS),catalogue --jobs "$(JOBS)" $(if $(RECORDS),--records $(RECORDS)),demo)
 
 # RESET=1 forgets the figures of earlier runs; without it they are added up. CHAOS_ARGS="--airflow --seed 7" goes on to the program.
-CHAOS = $(PYTHON) -m streamops.sandbox.chaos $(if $(RESET),--reset)
+CHAOS = $(PYTHON) -m streamops_sandbox.chaos $(if $(RESET),--reset)
 
 chaos: CYCLES ?= 20
 chaos: setup ## strike three real streams CYCLES times (default 20), count lost and doubled rows (RESET=1 CHAOS_ARGS=…)
@@ -91,15 +91,19 @@ layers: setup ## check who imports whom, with import-linter
 check: lint types layers ## before a commit: lint, types, layers and the fast tests
 	$(PYTHON) -m pytest $(FAST_TESTS) $(PYTEST_ARGS)
 
-lock: setup ## compile requirements.lock anew from pyproject.toml
-	.tools/bin/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes \
-		--no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet -o requirements.lock
+LOCK = .tools/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet
+
+# The same versions in both: what is tested is what runs.
+lock: setup ## compile requirements.lock (what runs) and requirements-dev.lock (with the test tools) anew from pyproject.toml
+	$(LOCK) --all-extras -o requirements-dev.lock
+	$(LOCK) --extra airflow --extra spark --extra kafka --extra delta -c requirements-dev.lock -o requirements.lock
 
 sandbox-up: setup ## start the local Kafka broker, Airflow and the demo streams, and keep them running
-	.venv/bin/streamops sandbox up
+	.venv/bin/streamops-sandbox up
 
 sandbox-down: setup ## stop what sandbox-up started
-	.venv/bin/streamops sandbox down
+	.venv/bin/streamops-sandbox down
 
 clean: ## remove caches and build products; what `make setup` and the sandbox made stays
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist target plugins/*.egg-info

@@ -3,7 +3,7 @@
 #
 #   Python 3.11+, Java 17 or 21, Maven   found; as root on Debian installed when missing
 #   .tools                               a small venv that holds uv, pinned
-#   .venv                                every package of requirements.lock, checked by hash, and streamops (editable)
+#   .venv                                every package of requirements-dev.lock, checked by hash, streamops and its sandbox (editable)
 #   .jars/spark, .jars/broker            the jars of config/pom.xml
 #   .jars/postgres                       initdb and postgres out of the archive of config/pom.xml, on Linux with amd64 or arm64;
 #                                        elsewhere the machine's own, as root on Debian installed when missing
@@ -135,7 +135,7 @@ venv_identity() { printf 'python=%s\nroot=%s\n' "$PYTHON_VERSION" "$ROOT"; }
 
 wanted_venv_stamp() {
   venv_identity
-  hash_of requirements.lock pyproject.toml
+  hash_of requirements-dev.lock pyproject.toml tests/system/pyproject.toml
 }
 
 wanted_jars_stamp() { hash_of config/pom.xml; }
@@ -181,20 +181,20 @@ uv_pip() {
 
 make_venv() {
   local packages kept=no
-  packages=$(grep -c '^[a-z0-9].*==' requirements.lock)
+  packages=$(grep -c '^[a-z0-9].*==' requirements-dev.lock)
   venv_can_be_kept && kept=yes
   rm -f $VENV_STAMP
   hand_pip_settings_on_to_uv
   if [[ $kept == yes ]]; then
-    say ".venv: bringing it to the $packages packages of requirements.lock (seconds when little has changed)"
+    say ".venv: bringing it to the $packages packages of requirements-dev.lock (seconds when little has changed)"
   else
-    say ".venv: installing the $packages packages of requirements.lock" \
+    say ".venv: installing the $packages packages of requirements-dev.lock" \
       "(1 to 2 minutes; the first time on a machine also a download of about 1 GB)"
     .tools/bin/uv venv --quiet --clear --no-python-downloads --python "$PYTHON" .venv
   fi
-  uv_pip sync --require-hashes --compile-bytecode requirements.lock
-  say ".venv: installing streamops itself, editable (about 5 s)" # after the sync, which removes what is not in the lock
-  uv_pip install --no-deps --editable .
+  uv_pip sync --require-hashes --compile-bytecode requirements-dev.lock
+  say ".venv: installing streamops and its sandbox, editable (about 5 s)" # after the sync, which removes what is not in the lock
+  uv_pip install --no-deps --editable . --editable tests/system
   write_stamp $VENV_STAMP "$(wanted_venv_stamp)"
 }
 

@@ -15,9 +15,10 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 PLUGINS = ROOT / "plugins"
 PACKAGE = PLUGINS / "streamops"
-LOCK = ROOT / "requirements.lock"
+LOCK = ROOT / "requirements-dev.lock"
+PRODUCTION_LOCK = ROOT / "requirements.lock"
 
-OPEN_FOLDERS = frozenset({"airflow", "spark", "cli", "sandbox", "settings", "web"})
+OPEN_FOLDERS = frozenset({"airflow", "spark", "cli", "settings", "web"})
 """Packages that import a framework at module level, or (`spark`) have a test of their own."""
 HEAVY = (
     "airflow",
@@ -81,9 +82,9 @@ def pins() -> dict[str, str]:
     return dict(requirement.split("==") for group in groups for requirement in group if "==" in requirement)
 
 
-def locked() -> dict[str, str]:
-    """The text of each entry of requirements.lock, hashes included, by `name==version`."""
-    entries = re.split(r"^(?=\S)", LOCK.read_text(), flags=re.MULTILINE)
+def locked(lock: Path = LOCK) -> dict[str, str]:
+    """The text of each entry of a lock, hashes included, by `name==version`."""
+    entries = re.split(r"^(?=\S)", lock.read_text(), flags=re.MULTILINE)
     return {entry.split()[0]: entry for entry in entries if entry.strip()}
 
 
@@ -133,6 +134,14 @@ def test_pyspark_and_its_client_are_equal_because_they_write_into_the_same_folde
 
 def test_exact_pins_stand_in_the_lock():
     assert {f"{package}=={pinned}" for package, pinned in pins().items()} - locked().keys() == set()
+
+
+def test_what_runs_in_production_is_what_was_tested_without_the_test_tools():
+    production = locked(PRODUCTION_LOCK)
+    tools = {"hypothesis", "import-linter", "mypy", "pytest", "pytest-xdist", "ruff"}
+
+    assert production.items() - locked().items() == set()
+    assert {entry.partition("==")[0] for entry in production} & tools == set()
 
 
 def test_every_locked_package_has_a_hash():

@@ -111,7 +111,3 @@ class JobChangedError(StreamOpsError):
 
 class LaunchError(StreamOpsError):
     """The driver could not be submitted, signalled or looked up."""
-
-
-class SandboxError(StreamOpsError):
-    """A part of the sandbox did not come up or go down."""

@@ -21,7 +21,6 @@ from streamops.launch import DriverState, Launcher, SubmitRequest
 from streamops.launch.local import LocalLauncher
 from streamops.progress import ProgressHistory
 from streamops.progress.history import parse_progress
-from streamops.sandbox.orders import OrderGenerator
 from streamops.spec import KafkaSource, LaunchSpec, SinkSpec, StreamSpec
 from streamops.storage.local import LocalStorage
 from streamops.supervisor.bundle import driver_bundle
@@ -29,6 +28,7 @@ from streamops.supervisor.lags.last_progress import last_progress
 from streamops.supervisor.requests import Requests, this_author
 from streamops.supervisor.submission import FORCED_CONF
 from streamops.supervisor.supervisor import Supervisor
+from streamops_sandbox.orders import OrderGenerator
 from support.cluster import Cluster
 from support.provoke.broker import Broker
 from support.specs import a_scheduled_stream

@@ -23,12 +23,12 @@ from streamops.control.layout import control_folder
 from streamops.control.snapshot import load_state
 from streamops.control.state import LogState
 from streamops.launch.local import LocalLauncher
-from streamops.sandbox.airflow_api import AirflowRefusedError
-from streamops.sandbox.layout import SandboxLayout
-from streamops.sandbox.sandbox import Sandbox
-from streamops.sandbox.state import SandboxState, save_state
-from streamops.sandbox.waiting import SilentNarrator
 from streamops.storage.local import LocalStorage
+from streamops_sandbox.airflow_api import AirflowRefusedError
+from streamops_sandbox.layout import SandboxLayout
+from streamops_sandbox.sandbox import Sandbox
+from streamops_sandbox.state import SandboxState, save_state
+from streamops_sandbox.waiting import SilentNarrator
 from support.settings import Project, a_declared_stream, a_project
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]

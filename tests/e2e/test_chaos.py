@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from streamops.sandbox.chaos.book import Book
+from streamops_sandbox.chaos.book import Book
 from support.processes import processes_of
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -28,7 +28,7 @@ VICTIMS = "driver-kill,python-kill,supervisor-kill"
 def test_blows_at_random_instants_lose_and_repeat_nothing(run: Run, sandbox_root: Path) -> None:
     arguments = ("rounds", "--streams", "2", "--cycles", "3", "--victims", VICTIMS)
 
-    chaos = run("streamops.sandbox.chaos", *arguments)
+    chaos = run("streamops_sandbox.chaos", *arguments)
 
     assert chaos.returncode == 0, chaos.stdout
     (found,) = Book(sandbox_root / "chaos.json").runs()

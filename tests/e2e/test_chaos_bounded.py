@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.thorough, pytest.mark.timeout(900)]
 def test_runs_and_live_query_take_turns_and_lose_and_repeat_nothing(
     run: Callable[..., subprocess.CompletedProcess[str]], sandbox_root: Path
 ) -> None:
-    chaos = run("streamops.sandbox.chaos", "catchup", "--cycles", "2", "--seed", "4")
+    chaos = run("streamops_sandbox.chaos", "catchup", "--cycles", "2", "--seed", "4")
 
     assert chaos.returncode == 0, chaos.stdout
     (found,) = json.loads((sandbox_root / "chaos.json").read_text())["bounded"]

@@ -20,10 +20,10 @@ from pathlib import Path
 
 import pytest
 
-from streamops.sandbox.drivers import live_drivers
-from streamops.sandbox.layout import SandboxLayout
-from streamops.sandbox.sandbox import Sandbox
-from streamops.sandbox.waiting import SilentNarrator
+from streamops_sandbox.drivers import live_drivers
+from streamops_sandbox.layout import SandboxLayout
+from streamops_sandbox.sandbox import Sandbox
+from streamops_sandbox.waiting import SilentNarrator
 from support.processes import processes_of
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -38,7 +38,7 @@ CANARY = "canary-5d1f0c7be2a94f"
 @pytest.fixture(scope="module")
 def sandbox(run: Run, sandbox_root: Path) -> Iterator[Sandbox]:
     """The sandbox after the demo, still up."""
-    demo = run("streamops.sandbox.demo", PGPASSWORD=CANARY, SLACK_WEBHOOK=f"https://hooks.example/{CANARY}")
+    demo = run("streamops_sandbox.demo", PGPASSWORD=CANARY, SLACK_WEBHOOK=f"https://hooks.example/{CANARY}")
     assert demo.returncode == 0, demo.stdout
     # The coverage of the dead stream, partition by partition.
     assert re.search(r"orders-0 +covered +\d+ +0 +\d+ +\d+ +20\d\d-", demo.stdout), demo.stdout

@@ -8,9 +8,9 @@ from streamops.checkpoint import read_checkpoint
 from streamops.control.drivers import driver_instances
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.progress import read_progress
-from streamops.sandbox.catalogue.cases import case_of
 from streamops.storage import join
 from streamops.storage.local import LocalStorage
+from streamops_sandbox.catalogue.cases import case_of
 from support.job_account import TRIAL_MARKS
 from support.job_trial import JobTrial
 

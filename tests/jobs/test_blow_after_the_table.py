@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from streamops.checkpoint.layout import COMMITS, OFFSETS, batch_id
-from streamops.sandbox.inputs import USUAL, category_orders, events, waves, words
 from streamops.storage.address import local_path
+from streamops_sandbox.inputs import USUAL, category_orders, events, waves, words
 from support.job_account import TRIAL_MARKS
 
 pytestmark = [*TRIAL_MARKS, pytest.mark.catalogue]

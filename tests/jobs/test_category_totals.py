@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamops.sandbox.catalogue.cases import case_of
+from streamops_sandbox.catalogue.cases import case_of
 from support.job_account import TRIAL_MARKS
 
 pytestmark = [*TRIAL_MARKS, pytest.mark.catalogue]

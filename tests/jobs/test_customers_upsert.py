@@ -1,6 +1,6 @@
 """J3 on trial: the table holds the last record of each key, deletions among them, although a batch was struck twice."""
 
-from streamops.sandbox.inputs import USUAL, customers
+from streamops_sandbox.inputs import USUAL, customers
 from support.job_account import TRIAL_MARKS
 
 pytestmark = [*TRIAL_MARKS]

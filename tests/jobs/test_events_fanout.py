@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from streamops.sandbox.catalogue.case import Place
-from streamops.sandbox.catalogue.cases import case_of
-from streamops.sandbox.rest_script import Behaviour
+from streamops_sandbox.catalogue.case import Place
+from streamops_sandbox.catalogue.cases import case_of
+from streamops_sandbox.rest_script import Behaviour
 from support.job_account import TRIAL_MARKS
 from support.sink_servers import an_endpoint
 

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from streamops.sandbox.catalogue.case import Place
-from streamops.sandbox.catalogue.cases import case_of
-from streamops.sandbox.inputs import USUAL, transactions, waves
-from streamops.sandbox.inputs.shape import good_rows
+from streamops_sandbox.catalogue.case import Place
+from streamops_sandbox.catalogue.cases import case_of
+from streamops_sandbox.inputs import USUAL, transactions, waves
+from streamops_sandbox.inputs.shape import good_rows
 from support.job_account import TRIAL_MARKS
 from support.sink_servers import an_endpoint
 

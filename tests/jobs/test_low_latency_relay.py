@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from streamops.sandbox.catalogue.cases import case_of
+from streamops_sandbox.catalogue.cases import case_of
 from support.job_account import TRIAL_MARKS
 from support.job_trial import JobTrial
 

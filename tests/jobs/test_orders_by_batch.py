@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from streamops.sandbox.inputs import InputRecord
-from streamops.sandbox.order_content import malformed, order
+from streamops_sandbox.inputs import InputRecord
+from streamops_sandbox.order_content import malformed, order
 from support.job_account import TRIAL_MARKS
 
 pytestmark = [*TRIAL_MARKS, pytest.mark.catalogue]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from streamops.sandbox.inputs import USUAL, category_orders
-from streamops.sandbox.inputs.shape import good_rows
 from streamops.spark.sinks.postgres import BATCHES, STAGING
+from streamops_sandbox.inputs import USUAL, category_orders
+from streamops_sandbox.inputs.shape import good_rows
 from support.job_account import TRIAL_MARKS
 from support.sink_servers import a_database
 

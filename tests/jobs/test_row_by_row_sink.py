@@ -8,8 +8,8 @@ from types import ModuleType
 import pytest
 from pyspark.sql import Row
 
-from streamops.sandbox.catalogue.cases import case_of
 from streamops.storage.address import local_path
+from streamops_sandbox.catalogue.cases import case_of
 from support.job_frames import load_job
 from support.job_trial import JobTrial
 

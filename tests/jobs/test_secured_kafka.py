@@ -11,9 +11,9 @@ import pytest
 
 from streamops.control.layout import control_folder
 from streamops.launch.processes import PROC
-from streamops.sandbox.catalogue.cases import case_of
-from streamops.sandbox.drivers import live_drivers_of
-from streamops.sandbox.sandbox import QUICK_START
+from streamops_sandbox.catalogue.cases import case_of
+from streamops_sandbox.drivers import live_drivers_of
+from streamops_sandbox.sandbox import QUICK_START
 from support.cluster import Cluster
 from support.job_account import TRIAL_MARKS
 from support.job_trial import JobTrial, on_trial

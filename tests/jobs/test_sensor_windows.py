@@ -2,8 +2,8 @@
 
 import pytest
 
-from streamops.sandbox.catalogue.cases import case_of
-from streamops.sandbox.inputs import sensor_readings
+from streamops_sandbox.catalogue.cases import case_of
+from streamops_sandbox.inputs import sensor_readings
 from support.job_account import TRIAL_MARKS
 
 pytestmark = [*TRIAL_MARKS, pytest.mark.catalogue]

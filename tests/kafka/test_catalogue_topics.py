@@ -2,9 +2,9 @@
 
 import pytest
 
-from streamops.sandbox.catalogue.topics import Published, counting, ends, exists, make_anew, published
-from streamops.sandbox.inputs import InputRecord
-from streamops.sandbox.inputs.sending import send
+from streamops_sandbox.catalogue.topics import Published, counting, ends, exists, make_anew, published
+from streamops_sandbox.inputs import InputRecord
+from streamops_sandbox.inputs.sending import send
 from support.cluster import Cluster
 
 pytestmark = pytest.mark.kafka

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.errors import SandboxError
-from streamops.sandbox.inputs import InputRecord, Shares, customers, waves
-from streamops.sandbox.inputs.sending import send
+from streamops_sandbox.errors import SandboxError
+from streamops_sandbox.inputs import InputRecord, Shares, customers, waves
+from streamops_sandbox.inputs.sending import send
 from support.topics import published
 
 pytestmark = pytest.mark.kafka

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from streamops.control.assignment import FilesInput
-from streamops.sandbox.inputs.order_files import expected_bad_lines, expected_orders, files, put
 from streamops.spark import StreamContext
+from streamops_sandbox.inputs.order_files import expected_bad_lines, expected_orders, files, put
 from support.assignments import an_assignment
 from support.job_frames import load_job
 

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from streamops.sandbox.inputs import (
+from streamops_sandbox.inputs import (
     USUAL,
     InputRecord,
     ad_clicks,
@@ -21,7 +21,7 @@ from streamops.sandbox.inputs import (
     purchases,
     sensor_readings,
 )
-from streamops.sandbox.inputs.shape import read_value
+from streamops_sandbox.inputs.shape import read_value
 
 # Six queries at once, in one session: a busy machine takes minutes.
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.catalogue, pytest.mark.timeout(900)]

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from streamops.sandbox.catalogue.case import Case, Place, Sent
-from streamops.sandbox.catalogue.cases import CASES
-from streamops.sandbox.catalogue.delivery import Delivery, made_landing_folders
-from streamops.sandbox.catalogue.settling import Ends, has_settled, topics_read
-from streamops.sandbox.catalogue.topics import ends, make_anew
-from streamops.sandbox.inputs import InputRecord, waves
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
+from streamops_sandbox.catalogue.case import Case, Place, Sent
+from streamops_sandbox.catalogue.cases import CASES
+from streamops_sandbox.catalogue.delivery import Delivery, made_landing_folders
+from streamops_sandbox.catalogue.settling import Ends, has_settled, topics_read
+from streamops_sandbox.catalogue.topics import ends, make_anew
+from streamops_sandbox.inputs import InputRecord, waves
 from support.cluster import Cluster, a_cluster
 from support.job_catalogue import PARTITIONS, catalogue_environment, catalogue_with_trigger, declared_stream
 from support.job_in_session import run_in_session

@@ -14,9 +14,9 @@ import pytest
 
 from streamops.control.outputs import JdbcOutput, RestOutput
 from streamops.errors import SettingsError
-from streamops.sandbox.rest_script import Behaviour
 from streamops.spark.sinks.postgres import BATCHES, STAGING, created_like, noted, upsert_once, upsert_statement
 from streamops.spark.sinks.rest import EndpointError, Patience, Poster, post_rows
+from streamops_sandbox.rest_script import Behaviour
 from support.replayed import ReplayedQuery
 from support.sink_servers import Database, Endpoint, a_database, an_endpoint
 

@@ -3,7 +3,7 @@
 import json
 from datetime import UTC, datetime
 
-from streamops.sandbox.inputs import InputRecord
+from streamops_sandbox.inputs import InputRecord
 
 
 def sent(wave: int, key: str = "k", /, **fields: object) -> InputRecord:

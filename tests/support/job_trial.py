@@ -1,6 +1,6 @@
 """A job on trial: its declared stream under a real `streamops supervise`, on a real broker, struck in the middle of a batch.
 
-The mechanics are those of the catalogue (`streamops.sandbox.catalogue.trial`); here is what a test has around them.
+The mechanics are those of the catalogue (`streamops_sandbox.catalogue.trial`); here is what a test has around them.
 """
 
 import subprocess
@@ -10,18 +10,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from streamops.sandbox.catalogue.case import Case, Place
-from streamops.sandbox.catalogue.comparing import Difference, Row, table_rows
-from streamops.sandbox.catalogue.delivery import Delivery, made_landing_folders
-from streamops.sandbox.catalogue.playing import InTheseWaves, Player, play
-from streamops.sandbox.catalogue.topics import make_anew
-from streamops.sandbox.catalogue.trial import LIMIT_SECONDS, Trial
-from streamops.sandbox.drivers import kill_drivers_below
-from streamops.sandbox.inputs import InputRecord
-from streamops.sandbox.inputs.sending import send
-from streamops.sandbox.sandbox import QUICK_START
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
+from streamops_sandbox.catalogue.case import Case, Place
+from streamops_sandbox.catalogue.comparing import Difference, Row, table_rows
+from streamops_sandbox.catalogue.delivery import Delivery, made_landing_folders
+from streamops_sandbox.catalogue.playing import InTheseWaves, Player, play
+from streamops_sandbox.catalogue.topics import make_anew
+from streamops_sandbox.catalogue.trial import LIMIT_SECONDS, Trial
+from streamops_sandbox.drivers import kill_drivers_below
+from streamops_sandbox.inputs import InputRecord
+from streamops_sandbox.inputs.sending import send
+from streamops_sandbox.sandbox import QUICK_START
 from support.cluster import Cluster
 from support.job_account import Account
 from support.job_catalogue import CATALOGUE, PARTITIONS, PROJECT, catalogue_environment, declared_stream

@@ -10,12 +10,12 @@ import psycopg
 
 from streamops.clock import SystemClock
 from streamops.control.outputs import JdbcOutput, RestOutput
-from streamops.sandbox.daemon import Daemons
-from streamops.sandbox.layout import SandboxLayout
-from streamops.sandbox.ports import free_port
-from streamops.sandbox.postgres import DATABASE, USER, Postgres
-from streamops.sandbox.rest_endpoint import RestEndpoint
-from streamops.sandbox.waiting import SilentNarrator
+from streamops_sandbox.daemon import Daemons
+from streamops_sandbox.layout import SandboxLayout
+from streamops_sandbox.ports import free_port
+from streamops_sandbox.postgres import DATABASE, USER, Postgres
+from streamops_sandbox.rest_endpoint import RestEndpoint
+from streamops_sandbox.waiting import SilentNarrator
 
 PROJECT = Path(__file__).parents[2]
 

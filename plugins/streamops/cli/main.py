@@ -30,14 +30,12 @@ from streamops.cli import (
     status,
     supervise,
 )
-from streamops.cli.entry_points import GroupWithEntryPoints
 from streamops.cli.talk import say
 from streamops.cli.wiring import Session, Wiring
 from streamops.errors import SettingsError, StreamOpsError
 from streamops.settings import default_settings_path
 
 app = typer.Typer(
-    cls=GroupWithEntryPoints,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

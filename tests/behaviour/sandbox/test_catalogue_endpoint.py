@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from streamops.errors import SandboxError
-from streamops.sandbox.catalogue.endpoint import Accepted, accepted
-from streamops.sandbox.rest_script import Behaviour
 from streamops.spec import RestSink
+from streamops_sandbox.catalogue.endpoint import Accepted, accepted
+from streamops_sandbox.errors import SandboxError
+from streamops_sandbox.rest_script import Behaviour
 from support.sink_servers import Endpoint, an_endpoint
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streamops.sandbox.chaos import mounts
+from streamops_sandbox.chaos import mounts
 
 
 @pytest.fixture

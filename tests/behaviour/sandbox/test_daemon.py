@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from streamops.clock import SystemClock
-from streamops.errors import SandboxError
 from streamops.launch.processes import read_stat
-from streamops.sandbox.daemon import Daemons
-from streamops.sandbox.layout import SandboxLayout
-from streamops.sandbox.waiting import SilentNarrator, wait_until_nothing_is_missing
+from streamops_sandbox.daemon import Daemons
+from streamops_sandbox.errors import SandboxError
+from streamops_sandbox.layout import SandboxLayout
+from streamops_sandbox.waiting import SilentNarrator, wait_until_nothing_is_missing
 
 NAME = "sleeper"
 LIMIT = timedelta(seconds=10)

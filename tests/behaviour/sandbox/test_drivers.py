@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from streamops.launch.processes import live_group
-from streamops.sandbox.drivers import DoubleWriterWatch, kill_drivers_below, live_drivers, live_drivers_of, parent_of
+from streamops_sandbox.drivers import DoubleWriterWatch, kill_drivers_below, live_drivers, live_drivers_of, parent_of
 
 SLEEPS = "import time; time.sleep(600)"
 WITH_A_CHILD = """

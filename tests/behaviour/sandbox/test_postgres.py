@@ -10,12 +10,12 @@ import psycopg
 import pytest
 
 from streamops.clock import SystemClock
-from streamops.errors import SandboxError
-from streamops.sandbox.daemon import Daemons
-from streamops.sandbox.layout import SandboxLayout
-from streamops.sandbox.ports import free_port
-from streamops.sandbox.postgres import Postgres
-from streamops.sandbox.waiting import SilentNarrator
+from streamops_sandbox.daemon import Daemons
+from streamops_sandbox.errors import SandboxError
+from streamops_sandbox.layout import SandboxLayout
+from streamops_sandbox.ports import free_port
+from streamops_sandbox.postgres import Postgres
+from streamops_sandbox.waiting import SilentNarrator
 
 PROJECT = Path(__file__).parents[3]
 
@@ -150,7 +150,7 @@ def test_a_lock_from_before_a_reboot_whose_number_another_process_has_now_stops_
 def test_a_server_that_somebody_else_has_started_in_the_folder_is_left_alone(
     server: Postgres, layout: SandboxLayout, daemons: Daemons, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streamops.sandbox.postgres._REMAINS_LIMIT", timedelta(0))
+    monkeypatch.setattr("streamops_sandbox.postgres._REMAINS_LIMIT", timedelta(0))
     pid = main_process(layout)
     record = layout.daemons / "postgres.json"
     text = record.read_text()
@@ -195,7 +195,7 @@ def test_without_the_programs_it_is_said_where_they_were_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("streamops.sandbox.postgres._MACHINE", tmp_path)
+    monkeypatch.setattr("streamops_sandbox.postgres._MACHINE", tmp_path)
     layout = SandboxLayout(project=tmp_path, root=tmp_path / "sandbox")
     layout.create_folders()
     daemons = Daemons(layout, clock=SystemClock(), narrator=SilentNarrator())

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from streamops.clock import SystemClock
-from streamops.errors import SandboxError
-from streamops.sandbox.daemon import Daemons
-from streamops.sandbox.layout import SandboxLayout
-from streamops.sandbox.ports import free_port
-from streamops.sandbox.rest_endpoint import RestEndpoint
-from streamops.sandbox.rest_ledger import Entry
-from streamops.sandbox.rest_script import Behaviour
-from streamops.sandbox.waiting import SilentNarrator
+from streamops_sandbox.daemon import Daemons
+from streamops_sandbox.errors import SandboxError
+from streamops_sandbox.layout import SandboxLayout
+from streamops_sandbox.ports import free_port
+from streamops_sandbox.rest_endpoint import RestEndpoint
+from streamops_sandbox.rest_ledger import Entry
+from streamops_sandbox.rest_script import Behaviour
+from streamops_sandbox.waiting import SilentNarrator
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from streamops.errors import SandboxError
-from streamops.sandbox.layout import SandboxLayout
-from streamops.sandbox.sandbox import Sandbox
-from streamops.sandbox.status import Condition
-from streamops.sandbox.waiting import SilentNarrator
+from streamops_sandbox.errors import SandboxError
+from streamops_sandbox.layout import SandboxLayout
+from streamops_sandbox.sandbox import Sandbox
+from streamops_sandbox.status import Condition
+from streamops_sandbox.waiting import SilentNarrator
 
 PROJECT = Path(__file__).parents[3]
 

@@ -18,9 +18,9 @@ from streamops.control.layout import control_folder
 from streamops.control.records import Author
 from streamops.control.snapshot import load_state
 from streamops.errors import StreamOpsError
-from streamops.sandbox.chaos import mounts
 from streamops.storage.local import LocalStorage
 from streamops.supervisor import Action, Supervisor
+from streamops_sandbox.chaos import mounts
 from support.clock import FakeClock
 from support.launcher import FakeLauncher
 from support.specs import TIMINGS, a_stream, seconds

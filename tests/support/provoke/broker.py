@@ -7,8 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from streamops.sandbox.kafka import LOG4J_PROPERTIES, server_properties
-from streamops.sandbox.ports import free_port
+from streamops_sandbox.kafka import LOG4J_PROPERTIES, server_properties
+from streamops_sandbox.ports import free_port
 from support.provoke.sanitise import PROJECT
 
 START_SECONDS = 60

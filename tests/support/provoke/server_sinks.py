@@ -8,10 +8,10 @@ from functools import partial
 
 from streamops.control.outputs import JdbcOutput, RestOutput
 from streamops.restart.failure_class import FailureClass, Remedy
-from streamops.sandbox.rest_script import Behaviour
 from streamops.spark.sinks.postgres import upsert_once
 from streamops.spark.sinks.rest import Patience, post_rows
 from streamops.supervisor.bundle import driver_bundle
+from streamops_sandbox.rest_script import Behaviour
 from support.provoke.bench import Bench
 from support.provoke.case import Family, preparing
 from support.provoke.servers import CLOSED_PORT

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from streamops.errors import SandboxError
-from streamops.sandbox.chaos.book import Account, Book, Run, deaths_by_supervisor, totals
-from streamops.sandbox.chaos.rounds import Round
-from streamops.sandbox.chaos.victims import Fate, Instant, Victim
-from streamops.sandbox.ledger import Ledger
+from streamops_sandbox.chaos.book import Account, Book, Run, deaths_by_supervisor, totals
+from streamops_sandbox.chaos.rounds import Round
+from streamops_sandbox.chaos.victims import Fate, Instant, Victim
+from streamops_sandbox.errors import SandboxError
+from streamops_sandbox.ledger import Ledger
 
 ACCOUNT = Account(
     stream="orders",

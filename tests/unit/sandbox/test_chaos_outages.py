@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from streamops.sandbox.chaos.mounts import mounts_below
-from streamops.sandbox.chaos.overlap import Sighting, seconds_of_two
-from streamops.sandbox.chaos.stock import changes_of_author
-from streamops.sandbox.chaos.surroundings import Outages
-from streamops.sandbox.chaos.victims import Victim
-from streamops.sandbox.timeline import now
+from streamops_sandbox.chaos.mounts import mounts_below
+from streamops_sandbox.chaos.overlap import Sighting, seconds_of_two
+from streamops_sandbox.chaos.stock import changes_of_author
+from streamops_sandbox.chaos.surroundings import Outages
+from streamops_sandbox.chaos.victims import Victim
+from streamops_sandbox.timeline import now
 
 
 def seen(at: float, *leaders: int) -> Sighting:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.sandbox.chaos.rounds import Round, by_victim, deaths, patience, percentile, summarize
-from streamops.sandbox.chaos.victims import Fate, Instant, Victim
+from streamops_sandbox.chaos.rounds import Round, by_victim, deaths, patience, percentile, summarize
+from streamops_sandbox.chaos.victims import Fate, Instant, Victim
 
 
 def a_round(

@@ -7,14 +7,14 @@ import pytest
 
 from streamops.control.assignment import assignment_of
 from streamops.control.records import Claimed, ClaimMode, Position
-from streamops.sandbox.chaos.stock_files import (
+from streamops.spec import StreamSpec
+from streamops_sandbox.chaos.stock_files import (
     CONNECTION,
     DEFAULT_PATIENCE_SECONDS,
     stock_environment,
     write_stock_files,
 )
-from streamops.sandbox.layout import SandboxLayout
-from streamops.spec import StreamSpec
+from streamops_sandbox.layout import SandboxLayout
 from support.specs import a_stream
 
 CONTROL = "file:///s/stock"

@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from streamops.sandbox.chaos.victims import (
+from streamops.spec import Timings
+from streamops_sandbox.chaos.victims import (
     ASKED,
     MEANING,
     OF_AIRFLOW,
@@ -21,7 +22,6 @@ from streamops.sandbox.chaos.victims import (
     expected_fates,
     victims_of,
 )
-from streamops.spec import Timings
 
 TIMINGS = Timings()
 ALL = tuple(Victim)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from streamops.sandbox.airflow import Component
-from streamops.sandbox.airflow_environment import airflow_environment
-from streamops.sandbox.layout import SandboxLayout
-from streamops.sandbox.state import SandboxState
+from streamops_sandbox.airflow import Component
+from streamops_sandbox.airflow_environment import airflow_environment
+from streamops_sandbox.layout import SandboxLayout
+from streamops_sandbox.state import SandboxState
 
 STATE = SandboxState.choose()
 LAYOUT = SandboxLayout.of_project(Path("/p"))

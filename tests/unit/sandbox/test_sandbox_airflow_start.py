@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any, cast
 
-from streamops.sandbox import airflow as sandbox_airflow
-from streamops.sandbox.airflow import Airflow, Component
-from streamops.sandbox.airflow_api import AirflowApi
-from streamops.sandbox.daemon import Daemons
-from streamops.sandbox.layout import SandboxLayout
-from streamops.sandbox.state import SandboxState
+from streamops_sandbox import airflow as sandbox_airflow
+from streamops_sandbox.airflow import Airflow, Component
+from streamops_sandbox.airflow_api import AirflowApi
+from streamops_sandbox.daemon import Daemons
+from streamops_sandbox.layout import SandboxLayout
+from streamops_sandbox.state import SandboxState
 
 
 class Diary:

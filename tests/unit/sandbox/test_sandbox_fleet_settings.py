@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from streamops.errors import SandboxError
-from streamops.sandbox.fleet_settings import DRIVER_MEMORY, fleet_names, fleet_settings
 from streamops.settings import Settings, load_settings
+from streamops_sandbox.errors import SandboxError
+from streamops_sandbox.fleet_settings import DRIVER_MEMORY, fleet_names, fleet_settings
 
 PROJECT = Path(__file__).parents[3]
 STREAM = "orders_to_delta"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streamops.sandbox.kafka import server_properties
+from streamops_sandbox.kafka import server_properties
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from streamops.errors import SandboxError
-from streamops.sandbox.layout import SandboxLayout, find_project
+from streamops_sandbox.errors import SandboxError
+from streamops_sandbox.layout import SandboxLayout, find_project
 
 OF_THE_PROJECT = {"broker_jars", "dags", "plugins", "postgres_programs", "stream_config"}
 

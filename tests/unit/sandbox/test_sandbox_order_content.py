@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from streamops.sandbox.order_content import STATUSES, malformed, order
+from streamops_sandbox.order_content import STATUSES, malformed, order
 
 
 def test_an_order_says_the_same_on_every_machine_and_python() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from streamops.errors import SandboxError
-from streamops.sandbox.orders import OrdersState, load_orders_state, main
+from streamops_sandbox.errors import SandboxError
+from streamops_sandbox.orders import OrdersState, load_orders_state, main
 
 ENDED_WELL = {"sent": 10, "malformed": 2, "next_order_id": 10, "running": False, "unacknowledged": 0}
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from streamops.errors import SandboxError
-from streamops.sandbox.ports import LOOPBACK
-from streamops.sandbox.state import SandboxState, load_state, save_state
+from streamops_sandbox.errors import SandboxError
+from streamops_sandbox.ports import LOOPBACK
+from streamops_sandbox.state import SandboxState, load_state, save_state
 
 SECRETS = ("admin_password", "fernet_key", "api_secret_key", "jwt_secret")
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from streamops.sandbox.airflow_api import DagRun
-from streamops.sandbox.supervising_task import SupervisingTask
+from streamops_sandbox.airflow_api import DagRun
+from streamops_sandbox.supervising_task import SupervisingTask
 
 STARTED = datetime(2026, 3, 1, tzinfo=UTC)
 

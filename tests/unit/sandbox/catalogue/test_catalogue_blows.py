@@ -2,11 +2,11 @@
 
 import pytest
 
-from streamops.errors import SandboxError
-from streamops.sandbox.catalogue.one_round import OneBlowEach
-from streamops.sandbox.catalogue.playing import InTheseWaves
-from streamops.sandbox.catalogue.trial import MissedBlowError, Trial
-from streamops.sandbox.waiting import SilentNarrator
+from streamops_sandbox.catalogue.one_round import OneBlowEach
+from streamops_sandbox.catalogue.playing import InTheseWaves
+from streamops_sandbox.catalogue.trial import MissedBlowError, Trial
+from streamops_sandbox.errors import SandboxError
+from streamops_sandbox.waiting import SilentNarrator
 from support.specs import a_stream
 
 

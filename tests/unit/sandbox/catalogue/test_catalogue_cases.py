@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from streamops.errors import SandboxError
-from streamops.sandbox.catalogue import kept
-from streamops.sandbox.catalogue.cases import CASES, LEFT_OUT, chosen, left_out
-from streamops.sandbox.catalogue.delivery import made_landing_folders
-from streamops.sandbox.catalogue.one_round import topics_of
 from streamops.settings import load_settings
 from streamops.spark.sinks import postgres
+from streamops_sandbox.catalogue import kept
+from streamops_sandbox.catalogue.cases import CASES, LEFT_OUT, chosen, left_out
+from streamops_sandbox.catalogue.delivery import made_landing_folders
+from streamops_sandbox.catalogue.one_round import topics_of
+from streamops_sandbox.errors import SandboxError
 
 CATALOGUE = Path(__file__).parents[4] / "config" / "catalogue.yaml"
 STREAMS = {spec.name: spec for spec in load_settings(CATALOGUE, {}).streams}

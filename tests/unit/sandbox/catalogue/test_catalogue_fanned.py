@@ -3,11 +3,11 @@
 from collections import Counter
 
 from streamops.restart import SinkGuarantee
-from streamops.sandbox.catalogue.case import Came
-from streamops.sandbox.catalogue.cases import case_of
-from streamops.sandbox.catalogue.outcome import Run, judge
-from streamops.sandbox.inputs import events, transactions
 from streamops.spec import SinkSpec
+from streamops_sandbox.catalogue.case import Came
+from streamops_sandbox.catalogue.cases import case_of
+from streamops_sandbox.catalogue.outcome import Run, judge
+from streamops_sandbox.inputs import events, transactions
 
 FANOUT, FRAUD = case_of("events_fanout"), case_of("fraud_alerts")
 RUN = Run(

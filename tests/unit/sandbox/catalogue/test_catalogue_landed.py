@@ -1,12 +1,12 @@
 """Files as an input: what is sent comes back out of the folder, and what must come of it is what the lines say."""
 
-from streamops.sandbox.catalogue import landed
-from streamops.sandbox.catalogue.case import Place
-from streamops.sandbox.catalogue.cases import case_of
-from streamops.sandbox.catalogue.delivery import Delivery
-from streamops.sandbox.catalogue.landed import LINES, WAVES
-from streamops.sandbox.inputs import waves
 from streamops.settings import load_settings
+from streamops_sandbox.catalogue import landed
+from streamops_sandbox.catalogue.case import Place
+from streamops_sandbox.catalogue.cases import case_of
+from streamops_sandbox.catalogue.delivery import Delivery
+from streamops_sandbox.catalogue.landed import LINES, WAVES
+from streamops_sandbox.inputs import waves
 from support.job_catalogue import CATALOGUE
 
 STREAMS = ("files_etl", "files_etl_csv", "files_etl_parquet")

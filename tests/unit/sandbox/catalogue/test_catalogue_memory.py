@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from streamops.errors import SandboxError
-from streamops.sandbox.catalogue.memory import demand, room, size
-from streamops.sandbox.catalogue.rounds import GIBIBYTE, MEBIBYTE
+from streamops_sandbox.catalogue.memory import demand, room, size
+from streamops_sandbox.catalogue.rounds import GIBIBYTE, MEBIBYTE
+from streamops_sandbox.errors import SandboxError
 from support.specs import a_stream
 
 MEMINFO = "MemTotal:       25165824 kB\nMemFree:         1048576 kB\nMemAvailable:   12582912 kB\n"

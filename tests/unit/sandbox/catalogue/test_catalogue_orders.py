@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from streamops.sandbox.catalogue.cases import case_of
-from streamops.sandbox.catalogue.numbered_orders import NumberedOrders
-from streamops.sandbox.inputs import Shares
+from streamops_sandbox.catalogue.cases import case_of
+from streamops_sandbox.catalogue.numbered_orders import NumberedOrders
+from streamops_sandbox.inputs import Shares
 
 CASE = case_of("orders_by_batch")
 

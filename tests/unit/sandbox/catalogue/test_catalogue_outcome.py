@@ -3,11 +3,11 @@
 import pytest
 
 from streamops.restart import SinkGuarantee
-from streamops.sandbox.catalogue.case import Came
-from streamops.sandbox.catalogue.outcome import Run, judge, sink_words
 from streamops.spec import FilesSink, JdbcSink, KafkaSink, RestSink, SinkSpec
 from streamops.spec.sinks import CustomSink
 from streamops.spec.sources import FileFormat
+from streamops_sandbox.catalogue.case import Came
+from streamops_sandbox.catalogue.outcome import Run, judge, sink_words
 
 TOPIC = KafkaSink(bootstrap_servers="b:9092", topic="t")
 

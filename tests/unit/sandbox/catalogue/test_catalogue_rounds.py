@@ -2,8 +2,8 @@
 
 import pytest
 
-from streamops.errors import SandboxError
-from streamops.sandbox.catalogue.rounds import GIBIBYTE, Demand, Room, plan_text, rounds_of
+from streamops_sandbox.catalogue.rounds import GIBIBYTE, Demand, Room, plan_text, rounds_of
+from streamops_sandbox.errors import SandboxError
 
 
 def demands(*memories: float) -> tuple[Demand, ...]:

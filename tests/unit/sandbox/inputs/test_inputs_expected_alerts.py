@@ -3,8 +3,8 @@
 from collections import Counter
 from decimal import Decimal
 
-from streamops.sandbox.inputs import USUAL, InputRecord, transactions
-from streamops.sandbox.inputs.transactions import Account, Alert, Rule, RuleKind
+from streamops_sandbox.inputs import USUAL, InputRecord, transactions
+from streamops_sandbox.inputs.transactions import Account, Alert, Rule, RuleKind
 from support.input_records import at, bad, moment, sent
 
 RULES = (

@@ -2,9 +2,9 @@
 
 from decimal import Decimal
 
-from streamops.sandbox.inputs import USUAL, InputRecord, Shares, ad_clicks, clicks, impressions, purchases
-from streamops.sandbox.inputs.ad_clicks import ClickedImpression
-from streamops.sandbox.inputs.purchases import ClickedPurchase
+from streamops_sandbox.inputs import USUAL, InputRecord, Shares, ad_clicks, clicks, impressions, purchases
+from streamops_sandbox.inputs.ad_clicks import ClickedImpression
+from streamops_sandbox.inputs.purchases import ClickedPurchase
 from support.input_records import at, bad, moment, sent
 
 

@@ -2,10 +2,10 @@
 
 from decimal import Decimal
 
-from streamops.sandbox.inputs import InputRecord, category_orders, customers, events, words
-from streamops.sandbox.inputs.category_orders import CategoryTotal
-from streamops.sandbox.inputs.customers import Customer
-from streamops.sandbox.inputs.events import Event, TypeWindow
+from streamops_sandbox.inputs import InputRecord, category_orders, customers, events, words
+from streamops_sandbox.inputs.category_orders import CategoryTotal
+from streamops_sandbox.inputs.customers import Customer
+from streamops_sandbox.inputs.events import Event, TypeWindow
 from support.input_records import at, bad, moment, sent
 
 

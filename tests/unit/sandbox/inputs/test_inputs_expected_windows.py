@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from streamops.sandbox.inputs import InputRecord, clicks, sensor_readings
-from streamops.sandbox.inputs.clicks import Session
-from streamops.sandbox.inputs.sensor_readings import DeviceWindow
-from streamops.sandbox.inputs.windows import windows_of
+from streamops_sandbox.inputs import InputRecord, clicks, sensor_readings
+from streamops_sandbox.inputs.clicks import Session
+from streamops_sandbox.inputs.sensor_readings import DeviceWindow
+from streamops_sandbox.inputs.windows import windows_of
 from support.input_records import at, bad, moment, sent
 
 

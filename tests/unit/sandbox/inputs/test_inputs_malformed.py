@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from streamops.sandbox.inputs import Shares, customers, sensor_readings, words
-from streamops.sandbox.inputs.malformed import spoil
-from streamops.sandbox.inputs.shape import FieldType, Shape, read_value
+from streamops_sandbox.inputs import Shares, customers, sensor_readings, words
+from streamops_sandbox.inputs.malformed import spoil
+from streamops_sandbox.inputs.shape import FieldType, Shape, read_value
 
 SHAPE: Shape = {"id": FieldType.TEXT, "amount": FieldType.AMOUNT, "event_time": FieldType.TIME}
 FIELDS = {"id": "x-1", "amount": "1.50", "event_time": "2026-01-01T08:00:00.000Z"}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from streamops.sandbox.inputs import order_files
-from streamops.sandbox.inputs.order_files import FileOrder, OrderFile
+from streamops_sandbox.inputs import order_files
+from streamops_sandbox.inputs.order_files import FileOrder, OrderFile
 from support.input_records import moment
 
 CSV = b"""order_id,customer,amount,status,event_time

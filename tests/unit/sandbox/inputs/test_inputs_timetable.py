@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamops.sandbox.inputs import (
+from streamops_sandbox.inputs import (
     USUAL,
     InputRecord,
     Shares,
@@ -24,9 +24,9 @@ from streamops.sandbox.inputs import (
     waves,
     words,
 )
-from streamops.sandbox.inputs.shape import Row, good_rows
-from streamops.sandbox.inputs.timetable import WATERMARK, Kind, arrange
-from streamops.sandbox.inputs.watermarks import NEVER, on_time
+from streamops_sandbox.inputs.shape import Row, good_rows
+from streamops_sandbox.inputs.timetable import WATERMARK, Kind, arrange
+from streamops_sandbox.inputs.watermarks import NEVER, on_time
 
 TIMED = (ad_clicks, category_orders, clicks, events, impressions, purchases, sensor_readings, transactions)
 INPUTS = (*TIMED, customers, words)
@@ -206,6 +206,6 @@ def test_a_longer_watermark_of_thirty_minutes_gives_the_same(monkeypatch: pytest
         ]
 
     by_ten = expected()
-    monkeypatch.setattr("streamops.sandbox.inputs.watermarks.WATERMARK", timedelta(minutes=30))
+    monkeypatch.setattr("streamops_sandbox.inputs.watermarks.WATERMARK", timedelta(minutes=30))
 
     assert expected() == by_ten

@@ -1,1 +1,0 @@
-"""Streams struck in every way that we can make, and the account afterwards. Run as `python -m streamops.sandbox.chaos`."""
