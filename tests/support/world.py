@@ -17,7 +17,7 @@ from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.storage.memory import MemoryStorage
 from streamops.supervisor import Decision, Supervisor
-from streamops.supervisor.probes import Reachability
+from streamops.supervisor.observation import Reachability
 from streamops.supervisor.requests import Requests
 from support.clock import FakeClock
 from support.driver import SimulatedDriver

@@ -45,7 +45,7 @@ def test_a_bound_that_allows_more_than_is_read_cannot_be_made():
 
 
 def test_no_other_place_writes_files_of_the_suite():
-    """A writer that goes round the table has no bound. Exempt is what writes Spark's own files or the library, or tries a folder."""
+    """A writer that goes round the table has no bound. Exempt: Spark's own files, the library, and tries of a folder."""
     package = Path(streamops.__file__).parent
     exempt = {"storage/bounds.py", "storage/self_test.py", "spark/prepared_batch.py", "supervisor/bundle.py"}
     writes = re.compile(r"storage\.(write|create)\(")

@@ -18,7 +18,7 @@ from streamops.errors import ControlLogError, SettingsError, StreamOpsError
 from streamops.spec import Mode
 from streamops.supervisor import Action, Decision
 from streamops.supervisor.decision import NEEDS_A_PERSON
-from streamops.supervisor.observe import Observation
+from streamops.supervisor.observation import Observation
 from streamops.supervisor.runs.report import RunOutcome, RunReport
 from streamops.supervisor.runs.run_desk import RunDesk
 

@@ -35,7 +35,8 @@ from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.endings import driver_end
 from streamops.supervisor.lags.topics_seen import topics_seen
 from streamops.supervisor.next_trigger import as_asked
-from streamops.supervisor.observe import Observation, Observer, registry_entry
+from streamops.supervisor.observation import Observation
+from streamops.supervisor.observe import Observer, registry_entry
 from streamops.supervisor.submission import submit_request
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from streamops.spec.names import dag_id_of
 from streamops.supervisor.decide import decide
 from streamops.supervisor.decision import Action
 from streamops.supervisor.drift import Declaration, Drift, drift_between
-from streamops.supervisor.observe import EpochFacts
+from streamops.supervisor.observation import EpochFacts
 from streamops.supervisor.sight import Sight
 
 SHOWN_CHANGES = 8

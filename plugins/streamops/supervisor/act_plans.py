@@ -31,7 +31,7 @@ from streamops.supervisor.commands import called
 from streamops.supervisor.decision import Action
 from streamops.supervisor.given_timings import timings_of
 from streamops.supervisor.hand_over import HandOver
-from streamops.supervisor.observe import EpochFacts
+from streamops.supervisor.observation import EpochFacts
 from streamops.supervisor.sight import Sight
 from streamops.supervisor.supervisor import Look
 

@@ -10,7 +10,7 @@ from streamops.launch import DriverState
 from streamops.restart.cause import cause_of
 from streamops.spec import StreamSpec
 from streamops.supervisor.decision import Action
-from streamops.supervisor.observe import EpochFacts
+from streamops.supervisor.observation import EpochFacts
 from streamops.supervisor.supervisor import Look
 
 IDLE_AFTER = timedelta(seconds=30)

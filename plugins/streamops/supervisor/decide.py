@@ -3,7 +3,7 @@
 from streamops.spec import StreamSpec
 from streamops.supervisor.decision import Decision
 from streamops.supervisor.epoch_rules import decide_newest_epoch, decide_older_epoch
-from streamops.supervisor.observe import Observation
+from streamops.supervisor.observation import Observation
 from streamops.supervisor.start_rules import belongs_elsewhere, decide_start, log_is_behind, missing
 
 

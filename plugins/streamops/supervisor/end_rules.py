@@ -6,7 +6,7 @@ from streamops.control.drivers import ExitRecord
 from streamops.control.records import Outcome
 from streamops.control.state import EndWish
 from streamops.supervisor.decision import Action, Decision
-from streamops.supervisor.observe import EpochFacts
+from streamops.supervisor.observation import EpochFacts
 
 
 def record_end(facts: EpochFacts, evidence: str, *, superseded: bool = False, asked: EndWish | None = None) -> Decision:

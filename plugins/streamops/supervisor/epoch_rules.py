@@ -11,7 +11,7 @@ from streamops.supervisor.commands import to_confirm_dead
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.end_rules import record_end
 from streamops.supervisor.given_timings import timings_of
-from streamops.supervisor.observe import EpochFacts, Observation
+from streamops.supervisor.observation import EpochFacts, Observation
 from streamops.supervisor.preflight import worst_plan
 from streamops.supervisor.start_rules import (
     decide_start,

@@ -1,16 +1,14 @@
 """Everything that a decision rests on, read in one go. Reads only."""
 
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS
-from streamops.checkpoint.source_offsets import OffsetForm
 from streamops.clock import Clock
 from streamops.control.drivers import (
     DriverTraces,
-    Heartbeat,
     driver_instances,
     highest_epoch,
     read_heartbeat,
@@ -18,13 +16,11 @@ from streamops.control.drivers import (
 )
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.control.log import LogReader
-from streamops.control.records import ClaimMode, DriverHandle, Position
+from streamops.control.records import ClaimMode, Position
 from streamops.control.registry import RegistryEntry, SharedRegistry, Standing, standing_of
-from streamops.control.state import Epoch, LogState, Note
+from streamops.control.state import Epoch, LogState
 from streamops.control.topics import Topics
-from streamops.coverage import Coverage
 from streamops.health import is_history_needed
-from streamops.health.checkpoint.delta_source_rules import DeltaSourceView
 from streamops.launch import DriverState, DriverStatus, Launcher, why_unseen
 from streamops.progress import ProgressHistory, read_progress
 from streamops.restart import Remedy
@@ -39,121 +35,16 @@ from streamops.supervisor.given_timings import timings_of
 from streamops.supervisor.lags.last_progress import last_progress
 from streamops.supervisor.lags.source_coverage import BrokerFor, SourceCoverage
 from streamops.supervisor.next_trigger import next_trigger
-from streamops.supervisor.probes import NetworkProber, Prober, Reachability
+from streamops.supervisor.observation import EpochFacts, Observation, Reachability, newest_beat
+from streamops.supervisor.probes import NetworkProber, Prober
 from streamops.supervisor.second_writer import batch_left_out, newest_own_batch, tells_of_now
 from streamops.supervisor.stillness import Stillness
-
-CLOCK_ERROR = timedelta(hours=1)
-"""No clock of a host that takes part is further behind than this."""
 
 LISTED_EVERY = timedelta(minutes=5)
 """While one driver is plainly at work, the folders of drivers are listed so seldom: on S3 a listing costs a dozen reads."""
 
 Instances = tuple[tuple[int, str], ...]
 """Epoch and instance of every driver that ever left a trace."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpochFacts:
-    """One epoch whose driver may live."""
-
-    epoch: Epoch
-    traces: tuple[DriverTraces, ...]
-    status: DriverStatus | None
-    """The launcher's word; None where no submit is on record."""
-    found: tuple[DriverHandle, ...]
-    """Living drivers with this epoch's token, looked for where no submit is on record."""
-    stood_still: timedelta
-    """How long its beat, or the lack of one, has not changed under this observer's eyes."""
-    watched: timedelta
-    """How long this observer has known the epoch in its present standing (claimed, or submitted)."""
-    status_for: timedelta = timedelta(0)
-    """How long the launcher has said the same."""
-    foreign_batch: int | None = None
-    """A batch in the checkpoint that this epoch's driver, which runs, can't have planned; None for none."""
-    unseen: str = ""
-    """Why `found` says nothing of a driver that left these traces; empty where a living one would be found."""
-    progress: ProgressHistory = field(default_factory=ProgressHistory)
-    """Of the newest instance; read only when it can change the judgement."""
-
-    @property
-    def is_beat_hidden(self) -> bool:
-        """Whether a beat is there that can't be read: it may move all the time."""
-        return any(trace.hides_beat for trace in self.traces)
-
-    def is_at_work(self, halt: timedelta) -> bool:
-        """Whether its one driver lives by the launcher's word and by its beat, and has not said that it ends."""
-        if self.status is None or self.status.state is not DriverState.RUNNING or len(self.traces) != 1:
-            return False
-        is_beating = self.heartbeat is not None and self.stood_still < halt
-        return is_beating and self.traces[0].exit is None and self.foreign_batch is None
-
-    @property
-    def heartbeat(self) -> Heartbeat | None:
-        """The newest beat of the epoch's newest instance."""
-        return _newest_beat(self.traces)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
-    """One stream at one moment."""
-
-    now: datetime
-    state: LogState
-    epochs: tuple[EpochFacts, ...]
-    """Epochs whose end nobody has proven, oldest first."""
-    checkpoint: CheckpointFacts | None
-    """Read only when no submitted epoch is open: a running query owns its checkpoint."""
-    companions: tuple[CheckpointFacts, ...] = ()
-    in_depth: tuple[CheckpointSnapshot, ...] = ()
-    """The checkpoint and then its companions with all that a start would come across; read only when one is next."""
-    coverages: tuple[Coverage, ...] = ()
-    """Of each checkpoint in `in_depth`, what its query needs and what Kafka has; none where nobody was asked."""
-    source_table: DeltaSourceView | None = None
-    """The Delta table that the stream is declared to read, read with `in_depth`; None where it reads something else."""
-    stateful_operators: int = 0
-    """As many as the newest batch of the stream's own query told of, read with `in_depth`; 0 where nobody knows."""
-    sink: SinkView | None = None
-    """What the declared table has of the stream's own query, read with `in_depth`; None where no table is found."""
-    fails_on_data_loss: bool = True
-    """Whether the source is declared to fail where records are lost."""
-    is_backfill: bool = False
-    """Whether no option of the source lets it pass over what is lost: a driver of a backfill always fails on it."""
-    trigger: TriggerKind = TriggerKind.PROCESSING_TIME
-    """Of the next driver."""
-    tracks_progress_async: bool = False
-    """Whether the logs of the stream's own checkpoint have holes by intent."""
-    source_form: OffsetForm | None = None
-    """Of the offsets of the declared source; None where it is not known."""
-    confs: tuple[tuple[str, str], ...] = ()
-    """Settings of the next driver: what a checkpoint does not pin, they decide."""
-    registry_conflicts: tuple[str, ...] = ()
-    registered: RegistryEntry | None = None
-    """What the registry knows of the stream, read with `checkpoint`."""
-    unchanged_for: timedelta = timedelta(0)
-    """How long the log has not grown under this observer's eyes."""
-    epochs_ahead: int = 0
-    """The highest epoch that left traces here and that the log knows nothing of; 0 for none."""
-    dependency: Reachability | None = None
-    """What the last failure makes the stream wait for, and whether it answers."""
-    host: str = ""
-    """Where the observer is."""
-    wish_watched: timedelta = timedelta(0)
-    """How long the present wish for the driver's end has been on record under this observer's eyes."""
-
-    def since(self, moment: datetime) -> timedelta:
-        """How long ago a record of the log was written; one from a clock that is ahead is as old as the log's silence."""
-        return self.now - moment if moment <= self.now else self.unchanged_for
-
-    def asked_for(self, wish: Note) -> timedelta:
-        """How long ago somebody asked. The stamp of another host counts only as far as this observer has watched.
-
-        Its clock may be behind, and a driver must not lose its grace by that. A stamp older than CLOCK_ERROR is believed,
-        so that observers who never stay long come to an end too.
-        """
-        stamped = self.since(wish.at)
-        is_believed = wish.by.host == self.host or stamped > CLOCK_ERROR
-        return stamped if is_believed else min(stamped, self.wish_watched)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +181,7 @@ class Observer:
         return self.stillness.of("wish", mark)
 
     def _progress(self, traces: tuple[DriverTraces, ...]) -> ProgressHistory:
-        beat = _newest_beat(traces)
+        beat = newest_beat(traces)
         if beat is None or not is_history_needed(beat, policy=self._spec.stall):
             return ProgressHistory()
         folder = driver_folder(self._control, beat.epoch, beat.instance)
@@ -358,7 +249,7 @@ class Observer:
 
         One question a look; a batch that looks foreign must still do so some beats later.
         """
-        beat = _newest_beat(traces)
+        beat = newest_beat(traces)
         is_told = self._spec.as_run(epoch.claim.mode).trigger.kind is not TriggerKind.CONTINUOUS
         if beat is None or not is_told or self._spec.tracks_progress_async or epoch.claim.mode is ClaimMode.BACKFILL:
             return None
@@ -380,11 +271,6 @@ class Observer:
 
 def _is_running(status: DriverStatus) -> bool:
     return status.state is DriverState.RUNNING
-
-
-def _newest_beat(traces: tuple[DriverTraces, ...]) -> Heartbeat | None:
-    beats = [trace.heartbeat for trace in traces if trace.heartbeat]
-    return max(beats, key=lambda beat: beat.at, default=None)
 
 
 def registry_entry(spec: StreamSpec, query_id: str | None) -> RegistryEntry:

@@ -13,7 +13,7 @@ from streamops.restart import RestartPlan, Safety, plan_restart
 from streamops.restart.plan import SAFETIES
 from streamops.spec import TriggerKind
 from streamops.supervisor.lags.covered_plan import ANOTHER_BACKFILL, with_coverage, with_retry
-from streamops.supervisor.observe import Observation
+from streamops.supervisor.observation import Observation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

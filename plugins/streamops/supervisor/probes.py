@@ -26,6 +26,7 @@ from streamops.spec import (
 )
 from streamops.spec.sinks import FurtherSink
 from streamops.storage.address import local_path
+from streamops.supervisor.observation import Reachability
 
 PROBE_INTERVAL = timedelta(seconds=10)
 """Between two probes of one stream's dependency; a look in between uses the last answer."""
@@ -36,16 +37,6 @@ PROBE_LIMIT = timedelta(seconds=6)
 _REASONS_SHOWN = 3
 _SERVER = re.compile(r"(?:[A-Za-z][A-Za-z0-9_]*://)?(?:\[([0-9A-Fa-f:.%\w-]+)\]|([\w.:%-]+)):(\d{1,5})", re.ASCII)
 """As Kafka's clients read it (Utils.HOST_PORT_PATTERN, 3.9): `host:port`, `SASL_SSL://host:port`, `[::1]:port`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reachability:
-    """The answer of a probe."""
-
-    target: str
-    is_reachable: bool | None
-    """None where this place can't tell; then only the back-off counts."""
-    evidence: str
 
 
 class Prober(Protocol):

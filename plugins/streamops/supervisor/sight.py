@@ -9,7 +9,7 @@ from streamops.control.attendance import Attendance
 from streamops.coverage import Coverage
 from streamops.restart import RestartPlan
 from streamops.supervisor.drift import Declaration
-from streamops.supervisor.observe import Observation
+from streamops.supervisor.observation import Observation
 from streamops.supervisor.preflight import CheckpointPlan, plans_of, worst_plan
 from streamops.supervisor.supervisor import Look
 

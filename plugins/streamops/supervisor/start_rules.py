@@ -20,7 +20,7 @@ from streamops.supervisor.checkpoints import position_of
 from streamops.supervisor.commands import to_adopt, to_forget, to_release
 from streamops.supervisor.decision import Action, Decision
 from streamops.supervisor.given_timings import timings_of
-from streamops.supervisor.observe import Observation
+from streamops.supervisor.observation import Observation
 from streamops.supervisor.preflight import worst_plan
 from streamops.supervisor.wanted import has_finished, wanted_run
 

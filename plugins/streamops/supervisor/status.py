@@ -19,7 +19,7 @@ from streamops.supervisor.act_effects import nobody_since
 from streamops.supervisor.backfills.standing import BackfillStanding
 from streamops.supervisor.decision import RESTING, Action, Decision
 from streamops.supervisor.drift import Drift, drift_between
-from streamops.supervisor.observe import EpochFacts, Observation
+from streamops.supervisor.observation import EpochFacts, Observation
 from streamops.supervisor.sight import Surroundings
 from streamops.supervisor.supervisor import Look
 

@@ -27,7 +27,8 @@ from streamops.supervisor.act import Actor
 from streamops.supervisor.decide import decide
 from streamops.supervisor.decision import RESTING, Action, Decision
 from streamops.supervisor.lags.source_coverage import BrokerFor
-from streamops.supervisor.observe import Observation, Observer
+from streamops.supervisor.observation import Observation
+from streamops.supervisor.observe import Observer
 from streamops.supervisor.probes import Prober
 from streamops.supervisor.stillness import Stillness
 

@@ -33,8 +33,7 @@ from streamops.spec.stream import Timings
 from streamops.spec.wire import spec_text
 from streamops.supervisor.decide import decide
 from streamops.supervisor.decision import RESTING, Action
-from streamops.supervisor.observe import Observation
-from streamops.supervisor.probes import Reachability
+from streamops.supervisor.observation import Observation, Reachability
 from support.checkpoints import OTHER_QUERY_ID, QUERY_ID
 from support.clock import START
 from support.observations import (

@@ -34,7 +34,7 @@ from streamops.spec import StreamSpec, Trigger
 from streamops.spec.wire import spec_text
 from streamops.supervisor import Action, Look, decide
 from streamops.supervisor.drift import Declaration
-from streamops.supervisor.observe import EpochFacts, Observation
+from streamops.supervisor.observation import EpochFacts, Observation
 from streamops.supervisor.sight import Surroundings
 from streamops.supervisor.status import Phase, StreamStatus, stream_status
 from support.specs import CHECKPOINT, SUPERVISOR, a_stream, seconds

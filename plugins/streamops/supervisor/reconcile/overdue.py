@@ -7,7 +7,7 @@ from streamops.spec import StreamSpec
 from streamops.supervisor.decide import decide
 from streamops.supervisor.decision import RESTING, Action, Decision
 from streamops.supervisor.end_rules import record_end
-from streamops.supervisor.observe import EpochFacts
+from streamops.supervisor.observation import EpochFacts
 from streamops.supervisor.supervisor import Look
 
 GRACE = timedelta(minutes=5)
