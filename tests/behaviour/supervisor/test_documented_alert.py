@@ -1,4 +1,4 @@
-"""The alert that the README shows, as a user would copy it."""
+"""The alert that the documentation shows, as a user would copy it."""
 
 import re
 import threading
@@ -12,12 +12,12 @@ from streamops.supervisor.rounds.verdict_change import load_on_change
 from support.health_rounds import Fleet
 from support.settings import a_project
 
-README = Path(__file__).parents[3] / "README.md"
+PAGE = Path(__file__).parents[3] / "docs" / "checkpoints.md"
 
 
 def blocks(language):
     """The code blocks of the section on checkpoint health."""
-    section = README.read_text(encoding="utf-8").partition("\n## Checkpoint health\n")[2].partition("\n## ")[0]
+    section = PAGE.read_text(encoding="utf-8").partition("\n## Checkpoint health\n")[2].partition("\n## ")[0]
     return re.findall(rf"^```{language}\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
 
 
