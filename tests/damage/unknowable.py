@@ -1,7 +1,8 @@
 """Damage of which no file tells: what nobody can know is counted apart, and is no error of the product.
 
 Each exception is a rule over what the acts did to the files, and never over how the start went. One file that no exception
-excuses is enough to make the case an ordinary one; so is a checksum that was left and doesn't fit.
+excuses is enough to make the case an ordinary one; so is a checksum that was left and doesn't fit, but for files of state that no
+start loads: to read those as well would cost more than the start itself.
 """
 
 import json
@@ -43,6 +44,19 @@ class Damage:
         side = self.after.get(str(side_file(Path(name))))
         return (side is None or side == checksum(self.after.get(name, b""))) and f"{name}.crc" not in self.after
 
+    def is_loaded(self, name: str) -> bool:
+        """Whether a start reads it; false for what state kept below the newest snapshot of its store."""
+        version = _version(name)
+        if version is None:
+            return True
+        folder = name.rpartition("/")[0]
+        snapshots = [
+            _version(other) or 0
+            for other in self.before
+            if other.endswith((".zip", ".snapshot")) and _in(folder, other)
+        ]
+        return version >= max(snapshots, default=0)
+
     def ids(self, files: Files, log: str) -> list[int]:
         """Of the entries of a log."""
         pattern = re.compile(rf"checkpoint/{log}/(\d+)(?:\.compact)?")
@@ -58,6 +72,12 @@ def files_of(folder: Path) -> Files:
             time = f"|{file.stat().st_mtime_ns}".encode() if name.parts[0] in ("in", "in2") else b""
             found[str(name)] = file.read_bytes() + time
     return found
+
+
+def _version(name: str) -> int | None:
+    """Of a file of state: `…/7.delta`, `…/7_<id>.zip`."""
+    found = re.fullmatch(r"checkpoint/state/.+/(\d+)(?:_[^/]+)?\.(?:delta|snapshot|changelog|zip)", name)
+    return int(found[1]) if found else None
 
 
 def _is_side(name: str) -> bool:
@@ -229,7 +249,7 @@ def exception_for(damage: Damage) -> str:
         return ""
     for file in damage.changed:
         excuse = next((name for name, holds in EXCEPTIONS.items() if holds(damage, file)), "")
-        if not excuse or not damage.fits_its_checksum(file):
+        if not excuse or (damage.is_loaded(file) and not damage.fits_its_checksum(file)):
             return ""
         names.append(excuse)
     return ", ".join(dict.fromkeys(names))

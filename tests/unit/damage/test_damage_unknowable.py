@@ -40,6 +40,7 @@ def excuse(kind, before, after, **facts):
 
 
 DELTAS = {f"{STATE}/5.delta": b"five", f"{STATE}/6.delta": b"six!", f"{STATE}/4.snapshot": b"four"}
+ZIPS = {f"{STATE}/2.zip": b"two", f"{STATE}/8.zip": b"eight"}
 SWAPPED = {f"{STATE}/5.delta": b"six!", f"{STATE}/6.delta": b"five"}
 READ = {
     "checkpoint/offsets/1": offsets({"logOffset": 1}),
@@ -62,6 +63,13 @@ TAKEN_BACK = {"checkpoint/offsets/5": None}
     ("kind", "before", "after", "expected"),
     [
         pytest.param("total-hdfs-ledger", DELTAS, SWAPPED, "another valid file of state", id="swapped"),
+        pytest.param(
+            "counts-rocksdb-ledger",
+            {**ZIPS, f"{STATE}/.2.zip.crc": checksum(b"two")},
+            {f"{STATE}/2.zip": b"eight", f"{STATE}/8.zip": b"two"},
+            "another valid file of state",
+            id="a checksum of state that no start loads",
+        ),
         pytest.param(
             "two-files-ledger",
             READ,
@@ -126,6 +134,12 @@ STALE = checksum(b"five")
         ),
         pytest.param(
             "total-hdfs-ledger", {**DELTAS, f"{STATE}/5.delta.crc": b"{}"}, SWAPPED, id="Spark's checksum was kept"
+        ),
+        pytest.param(
+            "counts-rocksdb-ledger",
+            {**ZIPS, f"{STATE}/.8.zip.crc": checksum(b"eight")},
+            {f"{STATE}/2.zip": b"eight", f"{STATE}/8.zip": b"two"},
+            id="the checksum of the newest snapshot was kept",
         ),
         pytest.param("total-hdfs-ledger", DELTAS, {f"{STATE}/5.delta": b"fiv_"}, id="bytes of no other file"),
         pytest.param("total-hdfs-ledger", DELTAS, {f"{STATE}/5.delta": b"four"}, id="a file of another kind"),
