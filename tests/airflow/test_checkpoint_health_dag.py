@@ -23,9 +23,9 @@ from streamops.airflow.checkpoint_health_dag import (
 )
 from streamops.control.layout import control_folder
 from streamops.control.snapshot import load_state
+from streamops.fleet.health_answer import shard_of
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.rounds.health_answer import shard_of
 from support.base_checkpoint import files
 from support.settings import a_declared_stream, a_project
 

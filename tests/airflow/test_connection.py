@@ -9,7 +9,7 @@ from streamops.airflow.operators import StreamOperator
 from streamops.airflow.wiring import with_connection
 from streamops.errors import SettingsError
 from streamops.launch.command import spark_submit_command
-from streamops.supervisor.submission import submit_request
+from streamops.supervision.submission import submit_request
 from support.records import a_claim, a_state
 
 

@@ -19,7 +19,7 @@ from streamops.launch.local import LocalLauncher
 from streamops.storage import join
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
-from streamops.supervisor import Supervisor
+from streamops.supervision import Supervisor
 from support.clock import FakeClock
 from support.specs import SUPERVISOR
 

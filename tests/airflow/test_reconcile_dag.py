@@ -18,10 +18,10 @@ from streamops.airflow.triggers import StreamTrigger
 from streamops.control import codec
 from streamops.control.attendance import Attendance, attendance_address, read_attendance
 from streamops.control.records import Author
+from streamops.reconcile.book import AwaitedStream, FindingBook, read_book, write_book
+from streamops.reconcile.facts import StreamTask
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.reconcile.book import AwaitedStream, FindingBook, read_book, write_book
-from streamops.supervisor.reconcile.facts import StreamTask
 from support.settings import a_declared_stream
 
 DAG = "stream__orders"

@@ -17,17 +17,17 @@ from streamops.cli.wiring import Wiring
 from streamops.control.layout import companion_checkpoint, control_folder
 from streamops.control.log import ControlLog
 from streamops.control.records import ClaimMode, DriverHandle, Submitted
+from streamops.diagnosis.last_progress import last_progress
 from streamops.launch import DriverState, Launcher, SubmitRequest
 from streamops.launch.local import LocalLauncher
+from streamops.operations.requests import Requests, this_author
 from streamops.progress import ProgressHistory
 from streamops.progress.history import parse_progress
 from streamops.spec import KafkaSource, LaunchSpec, SinkSpec, StreamSpec
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.bundle import driver_bundle
-from streamops.supervisor.lags.last_progress import last_progress
-from streamops.supervisor.requests import Requests, this_author
-from streamops.supervisor.submission import FORCED_CONF
-from streamops.supervisor.supervisor import Supervisor
+from streamops.supervision.bundle import driver_bundle
+from streamops.supervision.submission import FORCED_CONF
+from streamops.supervision.supervisor import Supervisor
 from streamops_sandbox.orders import OrderGenerator
 from support.cluster import Cluster
 from support.provoke.broker import Broker

@@ -8,9 +8,9 @@ from statistics import median
 
 from bench.figure import Figure, timed
 from bench.synthetic import Size, build, lose_newest_state
-from streamops.health.engines import PINNED
+from streamops.diagnosis.checkup import Checkup, check
+from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checks.checkup import Checkup, check
 from support.counting_storage import CountingStorage
 
 LARGE = Size(batches=50_000, partitions=1_000)

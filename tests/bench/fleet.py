@@ -11,12 +11,12 @@ from bench.synthetic import Size, build
 from streamops.clock import SystemClock
 from streamops.control import codec
 from streamops.control.registry import SharedRegistry, entry_address, read_registry
+from streamops.diagnosis.checkup import check_stream
 from streamops.spec import StreamSpec
 from streamops.storage import Storage, join
 from streamops.storage.local import LocalStorage
-from streamops.supervisor import Supervisor
-from streamops.supervisor.checks.checkup import check_stream
-from streamops.supervisor.observe import registry_entry
+from streamops.supervision import Supervisor
+from streamops.supervision.observe import registry_entry
 from support.launcher import FakeLauncher
 from support.specs import SUPERVISOR, a_stream
 from support.state_root import init

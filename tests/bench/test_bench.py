@@ -6,10 +6,10 @@ from bench import fleet, look
 from bench.catchup import Run, figures
 from bench.figure import Figure, keep
 from bench.synthetic import Size, build, lose_newest_state
-from streamops.health.engines import PINNED
-from streamops.health.verdict import Verdict
+from streamops.diagnosis.checkup import check
+from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checks.checkup import check
+from streamops.verdict import Verdict
 
 SIZE = Size(batches=30, partitions=4)
 

@@ -15,9 +15,9 @@ from fuzz.samples import CHECKPOINTS
 from streamops.checkpoint.inspect import MAX_INPUT_FOLDERS
 from streamops.cli.check import checkup_fields
 from streamops.cli.check_text import show_checkup
+from streamops.diagnosis.checkup import check
+from streamops.engines import ENGINES
 from streamops.errors import StorageError
-from streamops.health.engines import ENGINES
-from streamops.supervisor.checks.checkup import check
 from support.hostile import Fence, contents, trees
 
 ADDRESS = "file:///checkpoints/orders"

@@ -7,6 +7,8 @@ import pytest
 from confluent_kafka import Producer
 
 from streamops.backfill import AskedRange, OffsetBound, RangeRefused, StepsFound, TimeBound
+from streamops.backfill.backfill_desk import AskedBackfill, BackfillDesk
+from streamops.backfill.source_ranges import KafkaRanges
 from streamops.clock import SystemClock
 from streamops.control.kafka_offsets import Offsets
 from streamops.errors import BackfillError
@@ -14,8 +16,6 @@ from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.spec import KafkaSource
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.backfills.backfill_desk import AskedBackfill, BackfillDesk
-from streamops.supervisor.backfills.source_ranges import KafkaRanges
 from support.cluster import Cluster
 from support.specs import SUPERVISOR, a_stream
 from support.waiting import eventually

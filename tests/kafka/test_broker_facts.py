@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from streamops.clock import SystemClock
-from streamops.coverage import OffsetRange, PartitionNeed, SourceNeeds, Standing, cover
 from streamops.errors import SettingsError
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.broker import Place
 from streamops.kafka.confluent import ConfluentBroker
+from streamops.retention import OffsetRange, PartitionNeed, SourceNeeds, Standing, cover
 
 pytestmark = pytest.mark.kafka
 

@@ -8,15 +8,15 @@ import pytest
 
 from streamops.checkpoint import read_checkpoint
 from streamops.clock import SystemClock
-from streamops.coverage import cover
-from streamops.coverage.start_effect import changed_since_planned
-from streamops.health.engines import engine_of
+from streamops.diagnosis.plan import Safety
+from streamops.engines import engine_of
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
-from streamops.restart import Safety
+from streamops.retention import cover
+from streamops.retention.covered_plan import with_retry
+from streamops.retention.kafka_needs import read_needs
+from streamops.retention.start_effect import changed_since_planned
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.lags.covered_plan import with_retry
-from streamops.supervisor.lags.kafka_needs import read_needs
 from support.kafka_starts import start
 from support.plans import plan_of
 

@@ -10,17 +10,17 @@ import pytest
 
 from streamops.clock import SystemClock
 from streamops.control.layout import control_folder
-from streamops.coverage import Standing
-from streamops.health.verdict import Verdict
+from streamops.diagnosis.companions import inspect_checkpoints
+from streamops.fleet.coverage_round import CoverageDoors, CoveragePace, run_coverage_round
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
+from streamops.retention import Standing
+from streamops.retention.coverage_history import read_past
+from streamops.retention.source_coverage import SourceCoverage, cluster_of
+from streamops.retention.topics_seen import topics_seen
 from streamops.spec import KafkaSource
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.checkpoints import inspect_checkpoints
-from streamops.supervisor.lags.coverage_history import read_past
-from streamops.supervisor.lags.source_coverage import SourceCoverage, cluster_of
-from streamops.supervisor.lags.topics_seen import topics_seen
-from streamops.supervisor.rounds.coverage_round import CoverageDoors, CoveragePace, run_coverage_round
+from streamops.verdict import Verdict
 from support.checkpoints import commit, metadata, offsets
 from support.records import a_claim, a_log, write_log
 from support.specs import a_stream

@@ -14,16 +14,16 @@ import pytest
 from confluent_kafka import Producer
 
 from streamops.clock import SystemClock
-from streamops.coverage import Standing
-from streamops.coverage.forecast import CHECK_INTERVAL, Basis, Forecast, Waiting, forecast, jumps
-from streamops.coverage.growth import EndSample
 from streamops.kafka import TopicFacts
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
+from streamops.retention import Standing
+from streamops.retention.forecast import CHECK_INTERVAL, Basis, Forecast, Waiting, forecast, jumps
+from streamops.retention.growth import EndSample
+from streamops.retention.lag import StreamLag
+from streamops.retention.lag_look import LagDoors, lags_of
 from streamops.spec import KafkaSource
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.lags.lag import StreamLag
-from streamops.supervisor.lags.lag_look import LagDoors, lags_of
 from support.checkpoints import commit, metadata, offsets
 from support.cluster import Cluster, a_cluster
 from support.specs import a_stream

@@ -11,10 +11,10 @@ from confluent_kafka.admin import (
 )
 
 from streamops.clock import SystemClock
-from streamops.coverage import PartitionNeed, SourceNeeds, Standing, cover
 from streamops.kafka.access import KafkaAccess, access_of
 from streamops.kafka.broker import Place
 from streamops.kafka.confluent import ConfluentBroker
+from streamops.retention import PartitionNeed, SourceNeeds, Standing, cover
 from support.cluster import Cluster
 from support.provoke.broker import Broker
 from support.provoke.secured import MODULE, SECURITY

@@ -8,10 +8,10 @@ import pytest
 
 from streamops.checkpoint import read_checkpoint
 from streamops.clock import SystemClock
-from streamops.coverage import Coverage, Standing, cover, needs_of
-from streamops.coverage.start_effect import Effect, start_effect
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
+from streamops.retention import Coverage, Standing, cover, needs_of
+from streamops.retention.start_effect import Effect, start_effect
 from streamops.storage.local import LocalStorage
 from support.kafka_starts import start
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from streamops.supervisor.bundle import driver_bundle
+from streamops.supervision.bundle import driver_bundle
 
 SPARK_SUBMIT = Path(sys.executable).parent / "spark-submit"
 JARS = Path(__file__).parents[2] / ".jars" / "spark"

@@ -22,13 +22,13 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from streamops.backfill.asked_text import range_of
+from streamops.backfill.backfill_desk import AskedBackfill, BackfillDesk
 from streamops.control.backfill_plan import BackfillPlan
 from streamops.control.drivers import DriverTraces
 from streamops.control.records import ClaimMode, Outcome
 from streamops.spec import DeltaTableSource, FileFormat, FilesSource, SinkSpec, Source, Trigger, TriggerKind
 from streamops.storage.address import local_path
-from streamops.supervisor.backfills.asked_text import range_of
-from streamops.supervisor.backfills.backfill_desk import AskedBackfill, BackfillDesk
 from support.backfill_drivers import BackfillBench, pid_of
 from support.clock import FakeClock
 from support.specs import SUPERVISOR, seconds

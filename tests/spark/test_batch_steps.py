@@ -12,8 +12,8 @@ from streamops.control.layout import control_folder
 from streamops.control.records import ClaimMode, Outcome
 from streamops.cost.batch_cost import batch_costs
 from streamops.cost.steps import Step
+from streamops.diagnosis.last_progress import last_progress
 from streamops.spec import DeltaTableSource, Trigger, TriggerKind
-from streamops.supervisor.lags.last_progress import last_progress
 from support.backfill_drivers import BackfillBench, pid_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]

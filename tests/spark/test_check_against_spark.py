@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from streamops.health.checkpoint.watch import Watch
-from streamops.health.engines import PINNED
-from streamops.restart import Safety
+from streamops.diagnosis.checkup import SourceInput, check
+from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.watch import Watch
+from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checks.checkup import SourceInput, check
 
 pytestmark = pytest.mark.spark
 

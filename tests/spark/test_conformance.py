@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.health.engines import PINNED
-from streamops.restart import RestartPlan, Safety
+from streamops.diagnosis.plan import RestartPlan, Safety
+from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
 from support.damage_matrix import DEPTH_ROWS, OFFSET_ROWS, ROWS
 from support.plans import plan_of

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from streamops.health.checkpoint.watch import Watch
-from streamops.health.engines import PINNED
-from streamops.restart import Safety
+from streamops.diagnosis.checkup import check
+from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.source_table import SourceTable
+from streamops.diagnosis.watch import Watch
+from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checks.checkup import check
-from streamops.supervisor.checks.source_table import SourceTable
 from support import delta_queries
 
 # Two Sparks with Delta's jars.

@@ -36,12 +36,12 @@ from streamops.control.layout import PROGRESS, control_folder, driver_folder, lo
 from streamops.control.log import ControlLog
 from streamops.control.records import Body, Claimed, ClaimMode, DriverHandle, Outcome, Position, Record, StopRequested
 from streamops.control.state import Epoch
+from streamops.failures.classify import Ending, classify
+from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.launch import DriverState, SubmitRequest
 from streamops.launch.command import spark_submit_command
 from streamops.launch.local import LocalLauncher
 from streamops.launch.processes import live_group
-from streamops.restart.classify import Ending, classify
-from streamops.restart.failure_class import FailureClass, Remedy
 from streamops.spark import runner
 from streamops.spark.report import PROGRESS_KEPT
 from streamops.spec import LaunchSpec, StreamSpec, Timings, Trigger, TriggerKind
@@ -49,8 +49,8 @@ from streamops.spec.wire import spec_text
 from streamops.storage import join
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.bundle import file_sha256
-from streamops.supervisor.submission import submit_request
+from streamops.supervision.bundle import file_sha256
+from streamops.supervision.submission import submit_request
 from support.specs import SUPERVISOR, a_stream, seconds
 from support.waiting import eventually
 

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from streamops.supervisor.bundle import DriverBundle, driver_bundle
+from streamops.supervision.bundle import DriverBundle, driver_bundle
 
 IMPORT_ALL = """
 import importlib, json, sys

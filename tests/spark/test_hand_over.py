@@ -26,12 +26,12 @@ from streamops.control.log import LogReader
 from streamops.control.records import Adopted, Claimed, DriverEnded
 from streamops.control.snapshot import load_state
 from streamops.errors import ControlLogError
+from streamops.failures import FailureClass
 from streamops.launch.local import LocalLauncher
-from streamops.restart import FailureClass
+from streamops.operations.requests import Requests
 from streamops.spec import FileFormat, FilesSource, LaunchSpec, Timings, Trigger, TriggerKind
 from streamops.storage.local import LocalStorage
-from streamops.supervisor import Action, Supervisor
-from streamops.supervisor.requests import Requests
+from streamops.supervision import Action, Supervisor
 from support.specs import PERSON, SUPERVISOR, a_stream, seconds
 from support.state_root import init
 from support.waiting import eventually

@@ -22,7 +22,7 @@ from streamops.control.assignment import Assignment, KafkaInput
 from streamops.control.drivers import Heartbeat, QueryBeat, QueryStep, read_traces
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.control.records import ClaimMode
-from streamops.health import Liveness, LivenessKind, Rhythm, StallAction, StallPolicy, judge_liveness
+from streamops.liveness import Liveness, LivenessKind, Rhythm, StallAction, StallPolicy, judge_liveness
 from streamops.progress import ProgressHistory, read_progress
 from streamops.spark.lease import DriverIdentity, Lease
 from streamops.spark.query import RunningQueries, planned_queries

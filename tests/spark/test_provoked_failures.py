@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from streamops.restart.classify import classify
+from streamops.failures.classify import classify
 from support.provoke.bench import Bench
 from support.provoke.recording import record_one
 

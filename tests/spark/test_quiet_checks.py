@@ -19,13 +19,13 @@ from time import monotonic, sleep
 import pytest
 
 from streamops.cli.main import main
+from streamops.diagnosis.checkup import check
+from streamops.diagnosis.sample import HealthSample
+from streamops.diagnosis.watch import Watch
+from streamops.engines import PINNED
 from streamops.errors import StorageError
-from streamops.health.checkpoint.sample import HealthSample
-from streamops.health.checkpoint.watch import Watch
-from streamops.health.engines import PINNED
-from streamops.health.verdict import Severity, Verdict
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checks.checkup import check
+from streamops.verdict import Severity, Verdict
 from support.waiting import eventually
 
 TARGET = os.environ.get("STREAMOPS_QUIET", "")

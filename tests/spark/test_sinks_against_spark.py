@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from streamops.health.engines import PINNED
-from streamops.restart import Safety
+from streamops.diagnosis.checkup import check
+from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.sink_look import SinkPlace
+from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checks.checkup import check
-from streamops.supervisor.checks.sink_look import SinkPlace
 from support import sink_queries
 
 # Two Sparks with Delta's jars, which run up to twelve queries each.

@@ -6,8 +6,8 @@ Each is a process of plain PySpark, as an old script beside a supervised stream 
 import pytest
 
 from streamops.control.records import Outcome
-from streamops.restart.classify import Ending, classify
-from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.failures.classify import Ending, classify
+from streamops.failures.failure_class import FailureClass, Remedy
 from support.provoke.two_writers import KINDS, SESSION, UNTRIED, WAYS, Place, meet, python_here, session_of, two_writers
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

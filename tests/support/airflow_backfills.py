@@ -12,9 +12,11 @@ from airflow.sdk.exceptions import TaskDeferred
 from streamops.airflow import act_desk, wiring
 from streamops.airflow.backfill_operators import BackfillOperator, PlanBackfillOperator
 from streamops.airflow.runs_dag import BACKFILL_DAG, backfill_dag
+from streamops.backfill.derived import backfill_spec
 from streamops.clock import SystemClock
 from streamops.control import codec
 from streamops.control.backfill_plan import BackfillPlan
+from streamops.control.backfill_shelf import backfill_ids, read_plan
 from streamops.control.drivers import ExitRecord
 from streamops.control.layout import EXIT, control_folder, driver_folder
 from streamops.control.log import LogReader
@@ -22,13 +24,11 @@ from streamops.control.records import DriverHandle, MaintenanceBegun, Outcome, R
 from streamops.control.snapshot import load_state
 from streamops.control.state import LogState
 from streamops.launch import DriverState
+from streamops.operations.requests import Requests
 from streamops.settings import load_settings
 from streamops.storage import join
 from streamops.storage.local import LocalStorage
-from streamops.supervisor import Supervisor
-from streamops.supervisor.backfills.derived import backfill_spec
-from streamops.supervisor.backfills.shelf import backfill_ids, read_plan
-from streamops.supervisor.requests import Requests
+from streamops.supervision import Supervisor
 from support.airflow_runs import Run, TaskInstance
 from support.brokers import FakeBroker
 from support.checkpoints import commit, metadata, offsets

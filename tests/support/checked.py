@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 
-from streamops.health.checkpoint.watch import Watch
-from streamops.health.engines import engine_of
+from streamops.diagnosis.checkup import check
+from streamops.diagnosis.watch import Watch
+from streamops.engines import engine_of
 from streamops.storage import join
-from streamops.supervisor.checks.checkup import check
 from support.base_checkpoint import ADDRESS, stored
 
 NOW = datetime(2026, 3, 1, 13, tzinfo=UTC)

@@ -5,23 +5,23 @@ from dataclasses import replace
 from datetime import timedelta
 
 from streamops.errors import SettingsError
-from streamops.health.verdict import Verdict
-from streamops.kafka.access import KafkaAccess
-from streamops.spec import KafkaSource, StreamSpec
-from streamops.storage import Storage, join
-from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.lags.coverage_history import read_past
-from streamops.supervisor.rounds.coverage_round import (
+from streamops.fleet.coverage_round import (
     FOLDER,
     CoverageDoors,
     CoveragePace,
     look_at_coverage,
     run_coverage_round,
 )
-from streamops.supervisor.rounds.health_history import HealthHistory
-from streamops.supervisor.rounds.health_look import HealthLook
-from streamops.supervisor.rounds.verdict_change import VerdictChange
-from streamops.supervisor.rounds.verdict_keeping import RoundReport
+from streamops.fleet.health_history import HealthHistory
+from streamops.fleet.health_look import HealthLook
+from streamops.fleet.verdict_change import VerdictChange
+from streamops.fleet.verdict_keeping import RoundReport
+from streamops.kafka.access import KafkaAccess
+from streamops.retention.coverage_history import read_past
+from streamops.spec import KafkaSource, StreamSpec
+from streamops.storage import Storage, join
+from streamops.storage.memory import MemoryStorage
+from streamops.verdict import Verdict
 from support.brokers import FakeBroker
 from support.checkpoints import commit, metadata, offsets
 from support.clock import FakeClock

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from streamops.health.engines import ENGINES
+from streamops.engines import ENGINES
 
 Files = dict[str, bytes]
 Edit = Callable[[Files], None]

@@ -5,7 +5,7 @@ import pytest
 from streamops.control.log import ControlLog
 from streamops.control.records import DriverEnded, Parked, Submitted
 from streamops.storage import join
-from streamops.supervisor.act import new_record
+from streamops.supervision.act import new_record
 from support.checkpoints import commit
 from support.driver import planned
 from support.model_tasks import Gone

@@ -7,13 +7,13 @@ from datetime import timedelta
 from streamops.control.layout import control_folder, log_folder
 from streamops.control.log import LogReader
 from streamops.control.records import Position, VerdictChanged
-from streamops.health.verdict import Verdict
+from streamops.fleet.health_history import HealthHistory
+from streamops.fleet.health_round import RoundDoors, RoundPace, RoundReport, run_round
+from streamops.fleet.verdict_change import VerdictChange
 from streamops.spec import StreamSpec
 from streamops.storage import Storage, join
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.rounds.health_history import HealthHistory
-from streamops.supervisor.rounds.health_round import RoundDoors, RoundPace, RoundReport, run_round
-from streamops.supervisor.rounds.verdict_change import VerdictChange
+from streamops.verdict import Verdict
 from support.base_checkpoint import BASE_ID, SOURCE, files
 from support.clock import FakeClock
 from support.records import a_claim, a_log, a_submit, write_log

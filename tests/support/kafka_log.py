@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from streamops.coverage.growth import EndSample
 from streamops.kafka import TopicRetention
+from streamops.retention.growth import EndSample
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 STEP = timedelta(minutes=1)

@@ -20,7 +20,7 @@ from streamops.control.drivers import driver_instances
 from streamops.control.records import Claimed, Outcome
 from streamops.errors import ControlLogError, LaunchError
 from streamops.launch import DriverState
-from streamops.restart import SinkGuarantee
+from streamops.spec.sinks import SinkGuarantee
 from support.driver import SimulatedDriver
 from support.model_calm import assert_a_damaged_log_is_left_alone, assert_it_comes_to_what_is_declared, calm_down
 from support.model_invariants import assert_ends_are_proven, assert_log_is_sound

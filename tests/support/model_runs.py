@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
 from streamops.control.records import ClaimMode
-from streamops.restart import SinkGuarantee
+from streamops.spec.sinks import SinkGuarantee
 from support.model import STATE_ROOT, TALLY, StreamModel
 from support.model_calm import assert_it_comes_to_what_is_declared, assert_it_rests_between_two_runs, calm_down
 from support.model_invariants import assert_runs_are_drivers_of_runs, assert_runs_end_for_a_reason

@@ -11,10 +11,11 @@ from streamops.control.layout import log_folder
 from streamops.control.log import ControlLog
 from streamops.control.records import MaintenanceBegun, MaintenanceEnded
 from streamops.errors import StreamOpsError
-from streamops.restart import RestartPolicy, SinkGuarantee
+from streamops.failures import RestartPolicy
+from streamops.spec.sinks import SinkGuarantee
 from streamops.storage import Storage, join
-from streamops.supervisor import Decision, Supervisor
-from streamops.supervisor.act import new_record
+from streamops.supervision import Decision, Supervisor
+from streamops.supervision.act import new_record
 from support.checkpoints import commit
 from support.driver import SimulatedDriver, planned
 from support.model_invariants import assert_policy_allows_a_start

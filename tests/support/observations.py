@@ -7,7 +7,7 @@ from streamops.control.drivers import DriverPhase, DriverTraces, ExitRecord, Hea
 from streamops.control.records import DriverHandle, Outcome
 from streamops.control.state import LogState
 from streamops.launch import DriverState, DriverStatus
-from streamops.supervisor.observation import EpochFacts, Observation, Reachability
+from streamops.supervision.observation import EpochFacts, Observation, Reachability
 from support.checkpoints import QUERY_ID
 from support.clock import START
 from support.records import token_of

@@ -1,8 +1,8 @@
 """Findings and plan of a checkpoint, from what a test says of it."""
 
-from streamops.health.checkpoint import Evidence, Expectations, judge
-from streamops.health.verdict import worst_first
-from streamops.restart import plan_restart
+from streamops.diagnosis import Evidence, Expectations, judge
+from streamops.diagnosis.plan import plan_restart
+from streamops.verdict import worst_first
 
 
 def evidence_of(seen, *, watch=None, source_input=None, source_table=None, sink=None, **expected):

@@ -7,8 +7,8 @@ from streamops.control.attendance import UNATTENDED_AFTER, AttendanceBook
 from streamops.control.codec import encode_record
 from streamops.control.layout import record_address
 from streamops.control.records import Author, Body
-from streamops.supervisor.reconcile import Declared, Doors, FindingKind, Reconciler, Report
-from streamops.supervisor.reconcile.facts import StreamTask
+from streamops.reconcile import Declared, Doors, FindingKind, Reconciler, Report
+from streamops.reconcile.facts import StreamTask
 from support.launcher import FakeDriver
 from support.records import a_record
 from support.specs import seconds

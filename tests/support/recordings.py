@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from streamops.health.engines import Engine, engine_of
+from streamops.engines import Engine, engine_of
 
 RECORDINGS = Path(__file__).parents[1] / "data" / "checkpoints"
 

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from streamops.health.checkpoint.judge import explanations
-from streamops.supervisor.checks.kafka_look import EXPLANATIONS
+from streamops.diagnosis.judge import explanations
+from streamops.retention.kafka_look import EXPLANATIONS
 
 BOOK = Path(__file__).parents[2] / "docs" / "findings.md"
 HEAD = """# Findings
 
-Each rule of the catalogue (`plugins/streamops/health/checkpoint/judge.py`), in the order in which a start comes across what it
+Each rule of the catalogue (`plugins/streamops/diagnosis/judge.py`), in the order in which a start comes across what it
 is about. A finding says what was seen, what it means, how to repair it and when not to; `at_start` in `check --json` says what
 the next start makes of it: `fails`, `loses`, `repeats`, `undecided` (a person decides), `unread` (another look may tell). The
 plan for a start, `check`, the forms, the supervisor's next step and the health DAG are read from the same findings.

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from streamops.control.records import Author
-from streamops.restart import RestartPolicy, SinkGuarantee
+from streamops.failures import RestartPolicy
 from streamops.spec import (
     KafkaSource,
     LaunchSpec,
@@ -17,6 +17,7 @@ from streamops.spec import (
     Trigger,
     TriggerKind,
 )
+from streamops.spec.sinks import SinkGuarantee
 
 SUPERVISOR = Author(actor="supervise", host="host-1", pid=11)
 PERSON = Author(actor="person:ana", host="desk", pid=5)

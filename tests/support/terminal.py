@@ -17,12 +17,12 @@ from streamops.control.records import Outcome, Record
 from streamops.control.snapshot import load_state
 from streamops.control.state import Epoch, LogState
 from streamops.launch.outsiders import Outsider
+from streamops.operations.requests import Requests
 from streamops.settings import load_settings
 from streamops.spec import StreamSpec
 from streamops.storage import join
 from streamops.storage.local import LocalStorage
-from streamops.supervisor import Decision, Supervisor
-from streamops.supervisor.requests import Requests
+from streamops.supervision import Decision, Supervisor
 from support.brokers import FakeBroker
 from support.checkpoints import write_checkpoint
 from support.clock import FakeClock

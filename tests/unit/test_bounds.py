@@ -47,7 +47,7 @@ def test_a_bound_that_allows_more_than_is_read_cannot_be_made():
 def test_no_other_place_writes_files_of_the_suite():
     """A writer that goes round the table has no bound. Exempt: Spark's own files, the library, and tries of a folder."""
     package = Path(streamops.__file__).parent
-    exempt = {"storage/bounds.py", "storage/self_test.py", "spark/prepared_batch.py", "supervisor/bundle.py"}
+    exempt = {"storage/bounds.py", "storage/self_test.py", "spark/prepared_batch.py", "supervision/bundle.py"}
     writes = re.compile(r"storage\.(write|create)\(")
 
     found = {str(path.relative_to(package)) for path in package.rglob("*.py") if writes.search(path.read_text())}

@@ -1,1 +1,1 @@
-"""Airflow's side: thin. Everything that decides lives in `streamops.supervisor`."""
+"""Airflow's side: thin. Everything that decides lives in `streamops.supervision`."""

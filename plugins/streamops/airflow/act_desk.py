@@ -2,20 +2,20 @@
 
 from streamops.airflow.kafka_access import kafka_access
 from streamops.airflow.wiring import supervisor_of
+from streamops.backfill.backfill_desk import BackfillDesk, places_of
+from streamops.backfill.derived import backfill_spec
+from streamops.backfill.run_desk import RunDesk
 from streamops.clock import SystemClock
+from streamops.control.backfill_shelf import read_plan
 from streamops.control.layout import control_folder
 from streamops.control.snapshot import load_state
 from streamops.kafka.confluent import ConfluentBroker
+from streamops.operations.desk import Desk
+from streamops.operations.requests import this_author
 from streamops.settings import settings_in_force
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.backfills.backfill_desk import BackfillDesk, places_of
-from streamops.supervisor.backfills.derived import backfill_spec
-from streamops.supervisor.backfills.shelf import read_plan
-from streamops.supervisor.desk import Desk
-from streamops.supervisor.place import refuse_unmounted
-from streamops.supervisor.requests import this_author
-from streamops.supervisor.runs.run_desk import RunDesk
+from streamops.supervision.place import refuse_unmounted
 
 
 def build_desk(stream: str, config: str, *, actor: str) -> Desk:

@@ -3,8 +3,8 @@
 from typing import Any
 
 from streamops.errors import StreamOpsError
-from streamops.supervisor import Action, Look
-from streamops.supervisor.driver_log import tail
+from streamops.supervision import Action, Look
+from streamops.supervision.driver_log import tail
 
 LOG_LINES = 50
 """Lines of a dead driver's log that go into the task log."""

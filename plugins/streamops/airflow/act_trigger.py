@@ -10,9 +10,9 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from streamops.airflow.act_desk import build_desk
 from streamops.airflow.one_look import OneLook
-from streamops.supervisor.act_plan import Act
-from streamops.supervisor.act_progress import ActProgress, AwaitedStart, Stage
-from streamops.supervisor.desk import Desk
+from streamops.operations.act_plan import Act
+from streamops.operations.act_progress import ActProgress, AwaitedStart, Stage
+from streamops.operations.desk import Desk
 
 T = TypeVar("T")
 

@@ -10,17 +10,17 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from streamops.airflow.act_desk import build_backfill_desk
 from streamops.airflow.run_operator import RunOperator, actor_of
+from streamops.backfill.asked_text import range_of
+from streamops.backfill.backfill_desk import AskedBackfill, BackfillDesk, PlannedBackfill
+from streamops.backfill.backfill_words import plan_lines, refusal_lines
+from streamops.backfill.budget import BUDGET
+from streamops.backfill.report import RunOutcome
+from streamops.backfill.run_desk import RunDesk
 from streamops.control.backfill_plan import BackfillPlan
+from streamops.control.backfill_shelf import id_from
 from streamops.errors import BackfillError, ControlLogError, ObjectExistsError, SettingsError, StreamOpsError
 from streamops.settings.folders import asked_folder
 from streamops.settings.load import project_root
-from streamops.supervisor.backfills.asked_text import range_of
-from streamops.supervisor.backfills.backfill_desk import AskedBackfill, BackfillDesk, PlannedBackfill
-from streamops.supervisor.backfills.backfill_words import plan_lines, refusal_lines
-from streamops.supervisor.backfills.budget import BUDGET
-from streamops.supervisor.backfills.shelf import id_from
-from streamops.supervisor.runs.report import RunOutcome
-from streamops.supervisor.runs.run_desk import RunDesk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

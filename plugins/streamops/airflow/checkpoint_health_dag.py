@@ -19,14 +19,14 @@ from airflow.sdk import DAG
 
 from streamops.airflow.verdict_rounds import VerdictRounds, rounds_dag, run_gather, shards_of
 from streamops.clock import SystemClock
+from streamops.fleet.health_look import HealthLook
+from streamops.fleet.health_round import RoundDoors, look_once, run_round
+from streamops.fleet.verdict_change import OnChange
+from streamops.fleet.verdict_keeping import RoundPace, RoundReport
+from streamops.operations.requests import this_author
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
 from streamops.spec.names import namespaced
-from streamops.supervisor.requests import this_author
-from streamops.supervisor.rounds.health_look import HealthLook
-from streamops.supervisor.rounds.health_round import RoundDoors, look_once, run_round
-from streamops.supervisor.rounds.verdict_change import OnChange
-from streamops.supervisor.rounds.verdict_keeping import RoundPace, RoundReport
 
 CHECKPOINT_HEALTH_DAG = "streamops_checkpoint_health"
 

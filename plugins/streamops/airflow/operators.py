@@ -12,8 +12,8 @@ from streamops.airflow.act_log import tell_act
 from streamops.airflow.triggers import StreamTrigger
 from streamops.airflow.wiring import build_supervisor
 from streamops.errors import StreamOpsError
-from streamops.supervisor import Action, Decision, Supervisor
-from streamops.supervisor.status import StreamStatus, stream_status
+from streamops.status import StreamStatus, stream_status
+from streamops.supervision import Action, Decision, Supervisor
 
 STANDS_STILL = frozenset({Action.PARKED, Action.BLOCKED})
 

@@ -13,12 +13,12 @@ from streamops.airflow.act_trigger import ActTrigger
 from streamops.airflow.explicit_dag import FORMS_AT_ONCE, URGENT, explicit_dag
 from streamops.airflow.forms import reason_param, stream_param
 from streamops.errors import ControlLogError, SettingsError
+from streamops.operations.act_plan import Act, ActPlan
+from streamops.operations.act_progress import AwaitedStart, Stage
+from streamops.operations.desk import Desk
+from streamops.operations.find_request import FoundRequest
 from streamops.settings import Settings
 from streamops.spec.names import namespaced
-from streamops.supervisor.act_plan import Act, ActPlan
-from streamops.supervisor.act_progress import AwaitedStart, Stage
-from streamops.supervisor.desk import Desk
-from streamops.supervisor.find_request import FoundRequest
 
 OPS_DAG = "streamops_ops"
 

@@ -17,14 +17,14 @@ from streamops.airflow.explicit_dag import URGENT, explicit_dag, tried_once
 from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
 from streamops.launch.local import LocalLauncher
+from streamops.operations.requests import this_author
+from streamops.reconcile import Declared, Doors, Reconciler, Report, Severity
+from streamops.reconcile.facts import StreamTask
+from streamops.reconcile.finding import Finding, told
+from streamops.reconcile.look import written_at
 from streamops.settings import Settings, settings_in_force
 from streamops.spec import Mode
 from streamops.spec.names import catchup_dag_id, namespaced, stream_dag_id
-from streamops.supervisor.reconcile import Declared, Doors, Reconciler, Report, Severity
-from streamops.supervisor.reconcile.facts import StreamTask
-from streamops.supervisor.reconcile.finding import Finding, told
-from streamops.supervisor.reconcile.look import written_at
-from streamops.supervisor.requests import this_author
 
 log = logging.getLogger(__name__)
 

@@ -22,16 +22,16 @@ from airflow.sdk import DAG
 from streamops.airflow.kafka_access import kafka_access
 from streamops.airflow.verdict_rounds import VerdictRounds, rounds_dag, run_gather, shards_of
 from streamops.clock import SystemClock
+from streamops.fleet.coverage_round import CoverageDoors, CoveragePace, look_at_coverage, run_coverage_round
+from streamops.fleet.health_look import HealthLook
+from streamops.fleet.verdict_change import OnChange
+from streamops.fleet.verdict_keeping import RoundReport
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.broker import Broker
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
 from streamops.spec.names import namespaced
-from streamops.supervisor.rounds.coverage_round import CoverageDoors, CoveragePace, look_at_coverage, run_coverage_round
-from streamops.supervisor.rounds.health_look import HealthLook
-from streamops.supervisor.rounds.verdict_change import OnChange
-from streamops.supervisor.rounds.verdict_keeping import RoundReport
 
 RETENTION_COVERAGE_DAG = "streamops_retention_coverage"
 

@@ -12,15 +12,15 @@ from streamops.airflow.act_desk import build_run_desk
 from streamops.airflow.act_log import tell_act
 from streamops.airflow.run_end import RunOfTask
 from streamops.airflow.run_trigger import RunTrigger
+from streamops.backfill.report import RunOutcome, RunReport
+from streamops.backfill.run_desk import RunDesk
 from streamops.control.records import ClaimMode
 from streamops.control.state import Desire
 from streamops.errors import ControlLogError, SettingsError, StreamOpsError
 from streamops.spec import Mode
-from streamops.supervisor import Action, Decision
-from streamops.supervisor.decision import NEEDS_A_PERSON
-from streamops.supervisor.observation import Observation
-from streamops.supervisor.runs.report import RunOutcome, RunReport
-from streamops.supervisor.runs.run_desk import RunDesk
+from streamops.supervision import Action, Decision
+from streamops.supervision.decision import NEEDS_A_PERSON
+from streamops.supervision.observation import Observation
 
 KILL_PATIENCE = timedelta(seconds=3)
 """How long the handler of a SIGTERM waits for the answer of Airflow's server."""

@@ -13,14 +13,14 @@ from streamops.airflow.declared_supervisor import DeclaredSupervisor
 from streamops.airflow.run_end import ENDED_STATES, RunOfTask
 from streamops.airflow.triggers import StreamTrigger
 from streamops.backfill import progress_of
+from streamops.backfill.derived import backfill_spec
 from streamops.control.backfill_plan import BackfillPlan
+from streamops.control.backfill_shelf import read_plan
+from streamops.diagnosis.companions import read_checkpoints
 from streamops.errors import StreamOpsError
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
-from streamops.supervisor import Action, Look, Supervisor
-from streamops.supervisor.backfills.derived import backfill_spec
-from streamops.supervisor.backfills.shelf import read_plan
-from streamops.supervisor.checkpoints import read_checkpoints
+from streamops.supervision import Action, Look, Supervisor
 
 log = logging.getLogger(__name__)
 

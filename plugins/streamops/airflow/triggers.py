@@ -22,7 +22,7 @@ from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
 from streamops.settings.follow import SharedSettings
 from streamops.spec import StreamSpec
-from streamops.supervisor import Action, Look, Supervisor
+from streamops.supervision import Action, Look, Supervisor
 
 log = logging.getLogger(__name__)
 

@@ -11,13 +11,13 @@ from streamops.clock import SystemClock
 from streamops.control.registry import SharedRegistry
 from streamops.errors import SettingsError
 from streamops.launch.local import LocalLauncher
+from streamops.operations.requests import this_author
+from streamops.retention.source_coverage import cluster_of
 from streamops.settings import settings_in_force
 from streamops.settings.refusals import refused_deploy_mode, refused_master
 from streamops.spec import LaunchSpec, StreamSpec
 from streamops.storage.kinds import storage_for
-from streamops.supervisor import Supervisor
-from streamops.supervisor.lags.source_coverage import cluster_of
-from streamops.supervisor.requests import this_author
+from streamops.supervision import Supervisor
 
 log = logging.getLogger(__name__)
 

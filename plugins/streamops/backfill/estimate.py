@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from streamops.coverage.catch_up import throughput_of
 from streamops.progress import ProgressHistory
+from streamops.retention.catch_up import throughput_of
 
 START = timedelta(seconds=40)
 """From the submit of a driver until its first step has begun to write: 30 to 45 s on two busy cores, with Delta (measured)."""

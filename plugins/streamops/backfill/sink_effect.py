@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamops.control.layout import own_places_around
-from streamops.restart import SinkGuarantee
+from streamops.spec.sinks import SinkGuarantee
 from streamops.storage import is_inside
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from streamops.supervisor.act_plan import ActPlan
-from streamops.supervisor.act_progress import ActProgress, Stage
+from streamops.operations.act_plan import ActPlan
+from streamops.operations.act_progress import ActProgress, Stage
 
 
 class ActOutcome(StrEnum):

@@ -13,10 +13,10 @@ from streamops.cli.talk import confirmed, say, waiting
 from streamops.cli.wiring import Session
 from streamops.control.records import Record
 from streamops.errors import SettingsError
+from streamops.operations.act_plan import Act, ActPlan
+from streamops.operations.act_progress import ActProgress, AwaitedStart, Stage
+from streamops.operations.desk import Carried, Desk
 from streamops.spec import StreamSpec
-from streamops.supervisor.act_plan import Act, ActPlan
-from streamops.supervisor.act_progress import ActProgress, AwaitedStart, Stage
-from streamops.supervisor.desk import Carried, Desk
 
 WAIT_POLL = timedelta(seconds=1)
 

@@ -6,6 +6,10 @@ from datetime import timedelta
 import typer
 
 from streamops.backfill import AskedRange
+from streamops.backfill.asked_text import FILES, range_of
+from streamops.backfill.backfill_desk import CHUNK, AskedBackfill, BackfillDesk, PlannedBackfill
+from streamops.backfill.backfill_words import plan_lines, refusal_lines
+from streamops.backfill.standing import BackfillStanding
 from streamops.cli.acting import ask_whether
 from streamops.cli.backfill_options import (
     AcceptExpired,
@@ -28,14 +32,10 @@ from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, given, se
 from streamops.cli.output import output
 from streamops.cli.talk import say
 from streamops.cli.wiring import Session
+from streamops.control.backfill_shelf import id_at
 from streamops.errors import SettingsError, StreamOpsError
 from streamops.settings.folders import asked_folder
 from streamops.settings.load import project_root
-from streamops.supervisor.backfills.asked_text import FILES, range_of
-from streamops.supervisor.backfills.backfill_desk import CHUNK, AskedBackfill, BackfillDesk, PlannedBackfill
-from streamops.supervisor.backfills.backfill_words import plan_lines, refusal_lines
-from streamops.supervisor.backfills.shelf import id_at
-from streamops.supervisor.backfills.standing import BackfillStanding
 
 
 def backfill(

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
+from streamops.backfill.asked_text import EXPECTED
+from streamops.backfill.backfill_desk import CHUNK
 from streamops.cli.options import duration
-from streamops.supervisor.backfills.asked_text import EXPECTED
-from streamops.supervisor.backfills.backfill_desk import CHUNK
 
 From = Annotated[
     str,

@@ -9,13 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from streamops.backfill import BackfillProgress, Missing
+from streamops.backfill.backfill_desk import PlannedBackfill
+from streamops.backfill.backfill_words import plan_lines
+from streamops.backfill.report import RunOutcome, RunReport
+from streamops.backfill.standing import BackfillStanding
 from streamops.control.backfill_plan import BackfillPlan
-from streamops.supervisor.backfills.backfill_desk import PlannedBackfill
-from streamops.supervisor.backfills.backfill_words import plan_lines
-from streamops.supervisor.backfills.standing import BackfillStanding
-from streamops.supervisor.commands import resume_command
-from streamops.supervisor.runs.report import RunOutcome, RunReport
-from streamops.supervisor.words import moment
+from streamops.formatting import moment
+from streamops.supervision.commands import resume_command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

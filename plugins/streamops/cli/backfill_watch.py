@@ -9,6 +9,11 @@ from datetime import timedelta
 import typer
 
 from streamops.backfill import Missing
+from streamops.backfill.backfill_desk import BackfillDesk
+from streamops.backfill.budget import BUDGET
+from streamops.backfill.derived import backfill_spec
+from streamops.backfill.outcome import outcome_of
+from streamops.backfill.run_desk import RunDesk
 from streamops.cli.backfill_text import BackfillAnswer
 from streamops.cli.progress_bar import Tell, counted
 from streamops.cli.talk import say
@@ -17,14 +22,9 @@ from streamops.control.backfill_plan import BackfillPlan
 from streamops.control.records import ClaimMode
 from streamops.errors import StreamOpsError
 from streamops.storage.kinds import storage_for
-from streamops.supervisor import Action, Supervisor
-from streamops.supervisor.backfills.backfill_desk import BackfillDesk
-from streamops.supervisor.backfills.budget import BUDGET
-from streamops.supervisor.backfills.derived import backfill_spec
-from streamops.supervisor.backfills.outcome import outcome_of
-from streamops.supervisor.commands import resume_command
-from streamops.supervisor.decision import NEEDS_A_PERSON, Decision
-from streamops.supervisor.runs.run_desk import RunDesk
+from streamops.supervision import Action, Supervisor
+from streamops.supervision.commands import resume_command
+from streamops.supervision.decision import NEEDS_A_PERSON, Decision
 
 POLL = timedelta(seconds=2)
 

@@ -12,8 +12,8 @@ from streamops.cli.console import PrintableConsole
 from streamops.cli.options import AsJson, Stream, session_of
 from streamops.control.layout import control_folder
 from streamops.cost.batch_cost import BatchCost, batch_costs
+from streamops.diagnosis.last_progress import last_progress
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.lags.last_progress import last_progress
 
 _UNBOUNDED = 10_000
 

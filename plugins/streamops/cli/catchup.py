@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from streamops.backfill.report import RunReport
+from streamops.backfill.run_desk import PlannedRun, RunDesk
 from streamops.cli.acting import ask
 from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, duration, given, session_of
 from streamops.cli.output import output
@@ -13,9 +15,7 @@ from streamops.cli.run_result import RunResult
 from streamops.cli.talk import say
 from streamops.cli.wiring import Session
 from streamops.errors import SettingsError, StreamOpsError
-from streamops.supervisor.act_progress import Stage
-from streamops.supervisor.runs.report import RunReport
-from streamops.supervisor.runs.run_desk import PlannedRun, RunDesk
+from streamops.operations.act_progress import Stage
 
 POLL = timedelta(seconds=2)
 

@@ -24,21 +24,21 @@ from streamops.cli.check_sink import (
 from streamops.cli.check_text import show_checkup
 from streamops.cli.options import AsJson, duration, session_of
 from streamops.clock import SystemClock
+from streamops.diagnosis.checkup import Checkup, SourceInput, check_stream
+from streamops.diagnosis.checkup import check as check_checkpoint
+from streamops.diagnosis.checkup_text import printable
+from streamops.diagnosis.expectations import MAX_FILE_AGE
+from streamops.diagnosis.judge import explanations
+from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.watch import Watch
+from streamops.engines import PINNED, engine_of
 from streamops.errors import SettingsError, StorageError
-from streamops.health.checkpoint.expectations import MAX_FILE_AGE
-from streamops.health.checkpoint.judge import explanations
-from streamops.health.checkpoint.watch import Watch
-from streamops.health.engines import PINNED, engine_of
-from streamops.health.verdict import Verdict
-from streamops.restart import Safety
+from streamops.retention.kafka_look import EXPLANATIONS
 from streamops.spec import StreamSpec
 from streamops.spec.stream import is_stream_name
 from streamops.storage.address import canonical_address, is_root
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.checks.checkup import Checkup, SourceInput, check_stream
-from streamops.supervisor.checks.checkup import check as check_checkpoint
-from streamops.supervisor.checks.checkup_text import printable
-from streamops.supervisor.checks.kafka_look import EXPLANATIONS
+from streamops.verdict import Verdict
 
 _OF_A_STREAM = frozenset({"checkpoint", "as_json", "explain"})
 """What may be asked of a declared stream."""

@@ -6,12 +6,12 @@ import typer
 
 from streamops.cli.check_answer import Answer
 from streamops.cli.wiring import Wiring
+from streamops.diagnosis.checkup import Checkup
 from streamops.kafka.access import access_of
+from streamops.retention.kafka_look import with_kafka, with_kafka_coverage
+from streamops.retention.source_coverage import SourceCoverage, declared_access
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.checks.checkup import Checkup
-from streamops.supervisor.checks.kafka_look import with_kafka, with_kafka_coverage
-from streamops.supervisor.lags.source_coverage import SourceCoverage, declared_access
 
 Bootstrap = Annotated[
     str,

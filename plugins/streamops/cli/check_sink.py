@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
+from streamops.diagnosis.sink_look import SinkPlace
+from streamops.diagnosis.source_table import SourceTable
 from streamops.errors import MissingLibraryError
 from streamops.sink import DeltaSink, FileSink, Sink, UnreadSink
 from streamops.storage.address import canonical_address
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.checks.sink_look import SinkPlace
-from streamops.supervisor.checks.source_table import SourceTable
 
 SinkPath = Annotated[
     str,

@@ -4,8 +4,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from streamops.supervisor.checks.checkup import Checkup
-from streamops.supervisor.checks.checkup_text import checkup_lines
+from streamops.diagnosis.checkup import Checkup
+from streamops.diagnosis.checkup_text import checkup_lines
 
 _STYLES = {
     "ok": "bold green",

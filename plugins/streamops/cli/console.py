@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from streamops.supervisor.checks.checkup_text import printable as printable_line
+from streamops.diagnosis.checkup_text import printable as printable_line
 
 
 class PrintableConsole(Console):

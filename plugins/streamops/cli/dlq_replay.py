@@ -18,9 +18,9 @@ from streamops.dead_letters.replay import Replay, first_positions, holders
 from streamops.dead_letters.shelf import ReplayShelf
 from streamops.errors import ObjectNotFoundError, ReplayError, SettingsError
 from streamops.kafka.access import access_of
+from streamops.operations.requests import this_person
 from streamops.spec import KafkaSource, StreamSpec
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.requests import this_person
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from streamops.dead_letters import Position
 from streamops.dead_letters.choice import Choice
 from streamops.dead_letters.desk import ReplayOutcome
 from streamops.dead_letters.replay import PartitionOffsets, Replay, ReplayDone, grouped
-from streamops.supervisor.words import moment
+from streamops.formatting import moment
 
 _EXAMPLES = 3
 

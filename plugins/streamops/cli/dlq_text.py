@@ -10,7 +10,7 @@ from rich.table import Table
 from streamops.cli.console import printable
 from streamops.dead_letters import DeadLetter, Position
 from streamops.dead_letters.reading import MAX_REASONS, ReasonCount
-from streamops.supervisor.words import moment
+from streamops.formatting import moment
 
 _TEXT = 80
 _REASON = 120

@@ -7,17 +7,17 @@ from streamops.cli.wiring import Session
 from streamops.control.layout import control_folder
 from streamops.cost.figure import Figure, Origin, Unit, lasting
 from streamops.cost.measured import bytes_per_row, input_rate, of_stream, processing_time
-from streamops.coverage.catch_up import throughput_of
+from streamops.diagnosis.last_progress import last_progress
+from streamops.diagnosis.rules.state_rules import growth_told
+from streamops.diagnosis.watch import Watch
 from streamops.errors import SettingsError
-from streamops.health.checkpoint.state_rules import growth_told
-from streamops.health.checkpoint.watch import Watch
+from streamops.fleet.health_history import HealthHistory
 from streamops.progress import ProgressHistory
+from streamops.retention.catch_up import throughput_of
+from streamops.retention.lag import MARGIN
+from streamops.retention.lag_look import MOST_OFFSETS
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage.kinds import storage_for
-from streamops.supervisor.lags.lag import MARGIN
-from streamops.supervisor.lags.lag_look import MOST_OFFSETS
-from streamops.supervisor.lags.last_progress import last_progress
-from streamops.supervisor.rounds.health_history import HealthHistory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, session_o
 from streamops.cli.talk import say
 from streamops.cli.wiring import Session
 from streamops.errors import SettingsError
-from streamops.supervisor.forgetting import ACT, Forgetting
-from streamops.supervisor.requests import this_person
+from streamops.operations.forgetting import ACT, Forgetting
+from streamops.operations.requests import this_person
 
 
 def forget(

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from streamops.supervisor.history import History, HistoryEntry
-from streamops.supervisor.words import brief, moment
+from streamops.formatting import brief, moment
+from streamops.operations.history import History, HistoryEntry
 
 
 def history_lines(history: History) -> Iterator[str]:

@@ -15,13 +15,13 @@ from streamops.cli.talk import waiting
 from streamops.cli.wiring import Session
 from streamops.control.state_root import MadeStateRoot, make_state_root, marker_address
 from streamops.errors import StorageError
+from streamops.operations.requests import this_person
 from streamops.settings.folders import resolve_state_folder
 from streamops.storage import parent
 from streamops.storage.address import local_path
 from streamops.storage.kinds import storage_for
 from streamops.storage.mounts import Mount, mount_of
 from streamops.storage.self_test import folder_problems
-from streamops.supervisor.requests import this_person
 
 MOUNT_TABLE = Path("/proc/self/mountinfo")
 

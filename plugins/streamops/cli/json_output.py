@@ -11,12 +11,12 @@ from streamops.cli.backfill_text import BackfillAnswer, ListedBackfill, answer_f
 from streamops.cli.driver_log import DriverLog
 from streamops.cli.lag_text import lag_fields
 from streamops.cli.run_result import RunResult, run_fields
+from streamops.formatting import brief as brief
+from streamops.operations.history import History
+from streamops.operations.outlook import Outlook
+from streamops.retention.lag import StreamLag
 from streamops.settings import Settings, SettingsProblem
-from streamops.supervisor.history import History
-from streamops.supervisor.lags.lag import StreamLag
-from streamops.supervisor.outlook import Outlook
-from streamops.supervisor.status import StreamStatus
-from streamops.supervisor.words import brief as brief
+from streamops.status import StreamStatus
 
 
 class JsonOutput:

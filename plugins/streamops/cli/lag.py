@@ -7,9 +7,9 @@ import typer
 from streamops.cli.options import AsJson, Streams, session_of
 from streamops.cli.output import output
 from streamops.errors import SettingsError
-from streamops.health.verdict import Verdict
 from streamops.kafka.access import access_of
-from streamops.supervisor.lags.lag_look import LagDoors, lags_of
+from streamops.retention.lag_look import LagDoors, lags_of
+from streamops.verdict import Verdict
 
 EXIT_CODES = {Verdict.OK: 0, Verdict.WARNING: 3, Verdict.UNKNOWN: 4, Verdict.CRITICAL: 4}
 

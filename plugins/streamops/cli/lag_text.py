@@ -7,12 +7,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from streamops.coverage import Standing
-from streamops.health.verdict import Verdict
-from streamops.supervisor.lags.lag import StreamLag
-from streamops.supervisor.lags.lag_lines import COLUMNS, FIGURES, MOST_PARTITIONS, row, summary
-from streamops.supervisor.lags.lag_lines import rest as rest
-from streamops.supervisor.words import brief, left, moment
+from streamops.formatting import brief, left, moment
+from streamops.retention import Standing
+from streamops.retention.lag import StreamLag
+from streamops.retention.lag_lines import COLUMNS, FIGURES, MOST_PARTITIONS, row, summary
+from streamops.retention.lag_lines import rest as rest
+from streamops.verdict import Verdict
 
 STYLES = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.UNKNOWN: "magenta", Verdict.CRITICAL: "bold red"}
 

@@ -15,7 +15,7 @@ from streamops.clock import Clock
 from streamops.control.records import DriverEnded, DriverHandle, Record, Submitted
 from streamops.errors import LaunchError, ObjectNotFoundError
 from streamops.spec import StreamSpec
-from streamops.supervisor.driver_log import TAIL_LIMIT, open_log, tail, text_lines
+from streamops.supervision.driver_log import TAIL_LIMIT, open_log, tail, text_lines
 
 FOLLOW_POLL = timedelta(milliseconds=500)
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from streamops.backfill.standing import BackfillStanding
 from streamops.errors import StreamOpsError
+from streamops.operations.sight import Surroundings
 from streamops.spec import StreamSpec
-from streamops.supervisor import Look
-from streamops.supervisor.backfills.standing import BackfillStanding
-from streamops.supervisor.sight import Surroundings
-from streamops.supervisor.status import StreamStatus, stream_status
+from streamops.status import StreamStatus, stream_status
+from streamops.supervision import Look
 
 THREADS = 8
 

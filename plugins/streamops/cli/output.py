@@ -16,14 +16,14 @@ from streamops.cli.lag_text import lag_heading, lag_table, partition_table, rest
 from streamops.cli.plan_text import outlook_lines
 from streamops.cli.run_result import RunResult, run_lines
 from streamops.cli.status_text import drift_lines, status_notes, status_table
+from streamops.formatting import brief as brief
+from streamops.operations.act_plan import Act
+from streamops.operations.act_progress import Stage
+from streamops.operations.history import History
+from streamops.operations.outlook import Outlook
+from streamops.retention.lag import StreamLag
 from streamops.settings import Settings, SettingsProblem
-from streamops.supervisor.act_plan import Act
-from streamops.supervisor.act_progress import Stage
-from streamops.supervisor.history import History
-from streamops.supervisor.lags.lag import StreamLag
-from streamops.supervisor.outlook import Outlook
-from streamops.supervisor.status import StreamStatus
-from streamops.supervisor.words import brief as brief
+from streamops.status import StreamStatus
 
 _UNBOUNDED = 10_000
 """Columns of a pipe or file: one stream a line, whatever its length."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from streamops.restart import Safety
-from streamops.supervisor.outlook import Outlook
-from streamops.supervisor.words import moment
+from streamops.diagnosis.plan import Safety
+from streamops.formatting import moment
+from streamops.operations.outlook import Outlook
 
 
 def outlook_lines(outlook: Outlook) -> Iterator[str]:

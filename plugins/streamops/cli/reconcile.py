@@ -13,14 +13,14 @@ from rich.text import Text
 from streamops.cli.console import PrintableConsole
 from streamops.cli.options import AsJson, session_of
 from streamops.cli.wiring import Session
+from streamops.formatting import brief
+from streamops.operations.requests import this_author
+from streamops.reconcile import Declared, Doors, Finding, Reconciler, Report, Severity
+from streamops.reconcile.finding import told
+from streamops.reconcile.look import written_at
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
-from streamops.supervisor import Supervisor
-from streamops.supervisor.reconcile import Declared, Doors, Finding, Reconciler, Report, Severity
-from streamops.supervisor.reconcile.finding import told
-from streamops.supervisor.reconcile.look import written_at
-from streamops.supervisor.requests import this_author
-from streamops.supervisor.words import brief
+from streamops.supervision import Supervisor
 
 ACTOR = "reconcile"
 

@@ -23,9 +23,9 @@ from streamops.cli.output import output
 from streamops.cli.wiring import Session
 from streamops.control.records import Record
 from streamops.errors import SettingsError
-from streamops.supervisor.act_plan import Act
-from streamops.supervisor.act_plans import plan_adopt, plan_release, plan_start
-from streamops.supervisor.sight import Sight
+from streamops.operations.act_plan import Act
+from streamops.operations.act_plans import plan_adopt, plan_release, plan_start
+from streamops.operations.sight import Sight
 
 
 def stop(

@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from streamops.supervisor.act_plan import ActPlan
-from streamops.supervisor.runs.report import RunOutcome, RunReport
+from streamops.backfill.report import RunOutcome, RunReport
+from streamops.operations.act_plan import ActPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

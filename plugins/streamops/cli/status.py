@@ -9,7 +9,7 @@ from streamops.cli.look import statuses_of
 from streamops.cli.options import AsJson, Streams, session_of
 from streamops.cli.output import output
 from streamops.settings import SettingsProblem
-from streamops.supervisor.status import AS_WANTED, Phase, StreamStatus
+from streamops.status import AS_WANTED, Phase, StreamStatus
 
 
 def status(

@@ -6,11 +6,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from streamops.health import LivenessKind
-from streamops.supervisor.act_effects import other_files
-from streamops.supervisor.drift import Drift
-from streamops.supervisor.status import AS_WANTED, Phase, StreamStatus
-from streamops.supervisor.words import brief
+from streamops.formatting import brief
+from streamops.liveness import LivenessKind
+from streamops.operations.act_effects import other_files
+from streamops.operations.drift import Drift
+from streamops.status import AS_WANTED, Phase, StreamStatus
 
 _COLUMNS = (
     "stream",

@@ -12,12 +12,12 @@ from streamops.cli.wiring import Wiring, usable
 from streamops.clock import Clock, SystemClock
 from streamops.control.registry import SharedRegistry
 from streamops.errors import StreamOpsError
+from streamops.reconcile import Pruner
 from streamops.settings import SettingsProblem
 from streamops.settings.follow import ASK_INTERVAL, FollowedFile
 from streamops.spec import StreamSpec
-from streamops.supervisor import Decision, Look, Supervisor
-from streamops.supervisor.reconcile import Pruner
-from streamops.supervisor.status import Phase, stream_status
+from streamops.status import Phase, stream_status
+from streamops.supervision import Decision, Look, Supervisor
 
 log = logging.getLogger(__name__)
 

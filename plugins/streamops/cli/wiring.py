@@ -6,6 +6,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
+from streamops.backfill.backfill_desk import BackfillDesk, places_of
+from streamops.backfill.facts import BackfillDoors, read_backfills
+from streamops.backfill.run_desk import RunDesk
+from streamops.backfill.standing import BackfillStanding, standing_of
 from streamops.cli.progress_bar import shown
 from streamops.cli.talk import say
 from streamops.clock import Clock, SystemClock
@@ -21,19 +25,15 @@ from streamops.kafka.sending import Sender
 from streamops.launch import Launcher
 from streamops.launch.local import LocalLauncher
 from streamops.launch.outsiders import find_outsiders
+from streamops.operations.desk import Desk
+from streamops.operations.requests import this_author, this_person
+from streamops.operations.sight import Surroundings
 from streamops.settings import Settings, settings_in_force
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
-from streamops.supervisor import Look, Supervisor
-from streamops.supervisor.backfills.backfill_desk import BackfillDesk, places_of
-from streamops.supervisor.backfills.facts import BackfillDoors, read_backfills
-from streamops.supervisor.backfills.standing import BackfillStanding, standing_of
-from streamops.supervisor.desk import Desk
-from streamops.supervisor.hand_over import FindOutsiders
-from streamops.supervisor.place import refuse_unmounted
-from streamops.supervisor.requests import this_author, this_person
-from streamops.supervisor.runs.run_desk import RunDesk
-from streamops.supervisor.sight import Surroundings
+from streamops.supervision import Look, Supervisor
+from streamops.supervision.hand_over import FindOutsiders
+from streamops.supervision.place import refuse_unmounted
 
 S = TypeVar("S", bound=Supervisor)
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from statistics import median
 
 from streamops.cost.steps import MEANINGS, WHOLE, Step
-from streamops.health.pace import percentile_95
+from streamops.liveness.pace import percentile_95
 from streamops.progress import ProgressEvent, ProgressHistory
 
 _NOTHING = timedelta(0)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from streamops.cost.figure import Figure, Origin, Unit, lasting
 from streamops.cost.state import operator_states
-from streamops.health.pace import percentile_95
+from streamops.liveness.pace import percentile_95
 from streamops.progress import ProgressEvent, ProgressHistory
 
 BATCHES = 50

@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from streamops.cost.figure import Estimate, Figure, Origin, Unit, lasting
-from streamops.coverage.catch_up import Throughput, catch_up
-from streamops.coverage.growth import LONGEST
+from streamops.retention.catch_up import Throughput, catch_up
+from streamops.retention.growth import LONGEST
 
 _MILLISECOND = timedelta(milliseconds=1)
 

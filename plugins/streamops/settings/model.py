@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
-from streamops.health import StallAction, StallPolicy
-from streamops.restart import FailureClass, Remedy, RestartPolicy
+from streamops.failures import FailureClass, Remedy, RestartPolicy
+from streamops.liveness import StallAction, StallPolicy
 from streamops.settings.declared import Count, Declared, Duration, Name, PositiveDuration, Text
 from streamops.settings.durations import EXPECTED as A_DURATION
 from streamops.settings.durations import format_duration

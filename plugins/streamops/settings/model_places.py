@@ -5,10 +5,10 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from streamops.restart import SinkGuarantee
 from streamops.settings.declared import Declared, Duration, Name, Servers, Text, Topic
 from streamops.settings.durations import EXPECTED as A_DURATION
 from streamops.spec import FileFormat
+from streamops.spec.sinks import SinkGuarantee
 
 _OPTIONS_OF = "options of {} by name, each a text, a number, true or false"
 _A_DELTA_TABLE = "a path or an address of a Delta table"

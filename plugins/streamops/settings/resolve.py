@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from streamops.health import StallPolicy
+from streamops.failures import RestartPolicy
 from streamops.launch.environment import is_declarable
-from streamops.restart import RestartPolicy
+from streamops.liveness import StallPolicy
 from streamops.settings.collector import Collector
 from streamops.settings.durations import format_duration
 from streamops.settings.folders import resolve_state_folder

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from streamops.restart import SinkGuarantee
 from streamops.settings.collector import Collector
 from streamops.settings.model_places import DDL, DeclaredFiles, DeclaredJdbcSink, DeclaredSink, DeclaredSource
 from streamops.settings.option_values import LIMIT
@@ -32,6 +31,7 @@ from streamops.spec import (
     SinkSpec,
     Source,
 )
+from streamops.spec.sinks import SinkGuarantee
 from streamops.storage import canonical_address, is_inside
 
 

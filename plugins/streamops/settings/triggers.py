@@ -7,12 +7,12 @@ or repeat rows that the declaration promises to keep apart.
 from collections.abc import Iterator
 from datetime import timedelta
 
-from streamops.restart import SinkGuarantee
 from streamops.settings.durations import format_duration
 from streamops.settings.model import DeclaredStream, DeclaredTrigger
 from streamops.settings.problems import Refusal, shown
 from streamops.settings.yaml_file import Place
 from streamops.spec import TRACKS_PROGRESS_ASYNC, Trigger, TriggerKind
+from streamops.spec.sinks import SinkGuarantee
 
 SHORTEST_BATCH = timedelta(seconds=5)
 """Of real time, as long as `_SHORTEST_BATCH_CONF` says nothing else (Spark 4.1 and 4.2)."""

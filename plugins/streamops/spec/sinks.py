@@ -2,13 +2,25 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
-from streamops.restart import SinkGuarantee
 from streamops.spec.sources import FileFormat
 
 TRACKS_PROGRESS_ASYNC = "asyncprogresstrackingenabled"
 """Lower case: an option of a query that Spark takes from the writer, with the Kafka sink alone (AsyncProgressTracking, 3.4 on).
 Both logs get an entry only once in a while, so that they have holes, and what came after the last entry runs again."""
+
+
+class SinkGuarantee(StrEnum):
+    """What the sink makes of a batch that it gets twice."""
+
+    IDEMPOTENT = "idempotent"
+    """It recognises the batch by its number, as Delta's own sink does."""
+    IDEMPOTENT_BY_KEY = "idempotent-by-key"
+    """It recognises each row by its key, as a MERGE does: the same rows may come in other batches, too."""
+    AT_LEAST_ONCE = "at-least-once"
+    EXACTLY_ONCE_OR_NOTHING = "exactly-once-or-nothing"
+    """A repeated batch would be wrong, and the sink can't recognise it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

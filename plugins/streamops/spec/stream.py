@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from streamops.control.records import ClaimMode
 from streamops.errors import SettingsError
-from streamops.health import StallPolicy
-from streamops.restart import RestartPolicy
+from streamops.failures import RestartPolicy
+from streamops.liveness import StallPolicy
 from streamops.spec.sinks import SinkSpec
 from streamops.spec.sources import KafkaSource, Source
 from streamops.spec.state import StateSpec

@@ -7,7 +7,9 @@ from itertools import count
 
 import pytest
 
+from streamops.backfill.derived import backfill_spec
 from streamops.control import codec
+from streamops.control.backfill_shelf import backfill_ids, read_plan
 from streamops.control.drivers import DriverPhase, ExitRecord, Heartbeat
 from streamops.control.layout import (
     EXIT,
@@ -20,11 +22,9 @@ from streamops.control.layout import (
 from streamops.control.records import Claimed, ClaimMode, DriverEnded, Outcome
 from streamops.control.snapshot import load_state
 from streamops.launch import DriverState
+from streamops.operations.requests import Requests
 from streamops.storage import join
 from streamops.storage.address import local_path
-from streamops.supervisor.backfills.derived import backfill_spec
-from streamops.supervisor.backfills.shelf import backfill_ids, read_plan
-from streamops.supervisor.requests import Requests
 from support.checkpoints import commit, metadata, offsets
 from support.clock import START
 from support.observations import a_beat

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from streamops.cli.delay_sample import MOST_BYTES
-from streamops.health.checkpoint.sample import HealthSample
-from streamops.health.verdict import Verdict
-from streamops.supervisor.rounds.health_history import HealthEntry, HealthHistory
+from streamops.diagnosis.sample import HealthSample
+from streamops.fleet.health_history import HealthEntry, HealthHistory
+from streamops.verdict import Verdict
 from support.clock import START
 from support.progress import RECORDED, leave, ran
 from support.terminal import Terminal

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
-from streamops.coverage import Coverage, PartitionCoverage, Standing
-from streamops.coverage.past import CoveragePast, Oddity
+from streamops.retention import Coverage, PartitionCoverage, Standing
+from streamops.retention.coverage_history import FILE, read_past, write_past
+from streamops.retention.past import CoveragePast, Oddity
 from streamops.storage import join
-from streamops.supervisor.lags.coverage_history import FILE, read_past, write_past
 from support.brokers import A_WEEK
 from support.checkpoints import QUERY_ID, commit, metadata, offsets
 from support.clock import START

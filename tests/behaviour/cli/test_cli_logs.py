@@ -8,8 +8,8 @@ import pytest
 
 from streamops.control.log import ControlLog
 from streamops.control.records import DriverHandle, Submitted
-from streamops.supervisor.act import new_record
-from streamops.supervisor.requests import this_person
+from streamops.operations.requests import this_person
+from streamops.supervision.act import new_record
 from support.terminal import Terminal
 
 

@@ -5,8 +5,8 @@ import pytest
 from streamops.control import codec
 from streamops.control.attendance import Attendance, attendance_address
 from streamops.control.records import Author
-from streamops.supervisor.reconcile.book import FindingBook, ToldTask, ToldTasks, write_book
-from streamops.supervisor.reconcile.facts import StreamTask
+from streamops.reconcile.book import FindingBook, ToldTask, ToldTasks, write_book
+from streamops.reconcile.facts import StreamTask
 from support.settings import a_declared_stream
 from support.specs import seconds
 from support.terminal import Terminal

@@ -10,8 +10,8 @@ from streamops.control.layout import record_address
 from streamops.control.records import DriverEnded, Outcome
 from streamops.control.state import Desire
 from streamops.launch.outsiders import Outsider
+from streamops.operations.requests import user_name
 from streamops.spec import Timings
-from streamops.supervisor.requests import user_name
 from support.checkpoints import write_checkpoint
 from support.terminal import Terminal
 

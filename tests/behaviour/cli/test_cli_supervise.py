@@ -12,7 +12,7 @@ from streamops.cli.supervision import Declared, StreamLoop, Supervision, rest_af
 from streamops.control.layout import record_address
 from streamops.control.registry import SharedRegistry
 from streamops.errors import LaunchError
-from streamops.supervisor import Action, Decision
+from streamops.supervision import Action, Decision
 from support.checkpoints import write_checkpoint
 from support.clock import FakeClock
 from support.settings import a_declared_stream

@@ -5,7 +5,7 @@ import pytest
 from streamops.control.records import Outcome
 from streamops.errors import LaunchError
 from streamops.spec import Timings
-from streamops.supervisor.decision import Action
+from streamops.supervision.decision import Action
 from support.fencing import a_stopped_stream, a_submit_without_a_record, last_batch, put_checkpoint_back, write_batch
 from support.specs import seconds
 

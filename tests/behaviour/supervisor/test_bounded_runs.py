@@ -10,7 +10,7 @@ from streamops.control.records import Claimed, ClaimMode, DriverEnded, KillBegun
 from streamops.errors import ControlLogError
 from streamops.spec import Mode, TriggerKind
 from streamops.spec.wire import spec_text
-from streamops.supervisor import Action
+from streamops.supervision import Action
 from support.specs import TIMINGS, a_scheduled_stream, a_stream, seconds
 from support.world import World
 

@@ -6,13 +6,14 @@ import pytest
 
 from streamops.control.layout import control_folder, log_folder
 from streamops.control.records import Position
+from streamops.diagnosis.checkup import check_stream
+from streamops.diagnosis.plan import Safety
 from streamops.errors import CorruptRecordError, StorageError
-from streamops.health import StallPolicy
-from streamops.health.verdict import Verdict
-from streamops.restart import Safety, SinkGuarantee
+from streamops.liveness import StallPolicy
 from streamops.spec import LaunchSpec, StateSpec
+from streamops.spec.sinks import SinkGuarantee
 from streamops.storage import join
-from streamops.supervisor.checks.checkup import check_stream
+from streamops.verdict import Verdict
 from support.base_checkpoint import ADDRESS, BASE_ID, SOURCE, entry, files, stored
 from support.records import a_claim, a_log, a_submit, write_log
 from support.specs import a_stream

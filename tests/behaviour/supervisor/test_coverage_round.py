@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 
 from streamops.errors import StorageError
-from streamops.health.verdict import Verdict
+from streamops.fleet.coverage_round import CoveragePace
+from streamops.fleet.verdict_change import Subject
 from streamops.storage import join
-from streamops.supervisor.rounds.coverage_round import CoveragePace
-from streamops.supervisor.rounds.verdict_change import Subject
+from streamops.verdict import Verdict
 from support.coverage_rounds import EVERY, STATE_ROOT, Readers, verdicts
 from support.storage import InterruptibleStorage
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from streamops.supervisor.rounds.verdict_change import load_on_change
+from streamops.fleet.verdict_change import load_on_change
 from support.health_rounds import Fleet
 from support.settings import a_project
 

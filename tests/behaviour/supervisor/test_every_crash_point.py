@@ -30,10 +30,10 @@ from streamops.control.records import (
 )
 from streamops.control.snapshot import SNAPSHOT_INTERVAL
 from streamops.errors import ControlLogError, LaunchError
+from streamops.operations.requests import Requests
 from streamops.storage import join
-from streamops.supervisor import Action, Decision, Supervisor
-from streamops.supervisor.act import new_record
-from streamops.supervisor.requests import Requests
+from streamops.supervision import Action, Decision, Supervisor
+from streamops.supervision.act import new_record
 from support.checkpoints import write_checkpoint
 from support.clock import START
 from support.model_invariants import assert_ends_are_proven, assert_log_is_sound

@@ -6,10 +6,10 @@ import pytest
 
 from streamops.control.records import Outcome
 from streamops.control.state import Failure
+from streamops.failures import RestartPolicy, RestartTiming, advise_restart
 from streamops.launch import DriverState
-from streamops.restart import RestartPolicy, RestartTiming, advise_restart
-from streamops.supervisor import Action
-from streamops.supervisor.act_progress import follow_stop
+from streamops.operations.act_progress import follow_stop
+from streamops.supervision import Action
 from support.clock import START
 from support.fencing import a_running_stream, a_submit_without_a_record, outcomes, when
 from support.specs import TIMINGS, seconds

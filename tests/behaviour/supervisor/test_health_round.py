@@ -7,10 +7,10 @@ import pytest
 
 from streamops.control.layout import control_folder, record_address
 from streamops.errors import StorageError
-from streamops.health.verdict import Verdict
+from streamops.fleet import health_look
+from streamops.fleet.health_round import RoundPace, order_of_round
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.rounds import health_look
-from streamops.supervisor.rounds.health_round import RoundPace, order_of_round
+from streamops.verdict import Verdict
 from support.health_rounds import EVERY, STATE_ROOT, Fleet, hurried, verdicts
 from support.storage import InterruptibleStorage, SwitchableStorage
 

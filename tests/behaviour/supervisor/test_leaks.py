@@ -10,12 +10,12 @@ import pytest
 from streamops.control.layout import control_folder
 from streamops.errors import StorageError, StreamOpsError
 from streamops.launch.local import LocalLauncher
+from streamops.reconcile import Pruner
 from streamops.spec import LaunchSpec
 from streamops.storage import join
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
-from streamops.supervisor import Supervisor
-from streamops.supervisor.reconcile import Pruner
+from streamops.supervision import Supervisor
 from support.clock import FakeClock
 from support.specs import SUPERVISOR, a_stream, seconds
 from support.state_root import init

@@ -2,12 +2,12 @@
 
 import pytest
 
+from streamops.diagnosis.checkup import check_stream
+from streamops.diagnosis.plan import Safety
 from streamops.errors import StorageError
-from streamops.restart import Safety
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor import Action
-from streamops.supervisor.checks.checkup import check_stream
-from streamops.supervisor.preflight import worst_plan
+from streamops.supervision import Action
+from streamops.supervision.preflight import worst_plan
 from support.fencing import a_stopped_stream
 from support.specs import seconds
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from streamops.restart import SinkGuarantee
+from streamops.spec.sinks import SinkGuarantee
 from support.model import TALLY, DamagedLogModel, StreamModel
 from support.model_runs import RunsModel
 from support.model_stage import FLEETS, TWO_HOSTS, Fleet

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from streamops.control.layout import control_folder
 from streamops.control.records import DriverEnded, Outcome
-from streamops.health.engines import PINNED
-from streamops.restart import Safety
+from streamops.diagnosis.checkup import check, check_stream
+from streamops.diagnosis.companions import position_of, read_checkpoints
+from streamops.diagnosis.plan import Safety
+from streamops.engines import PINNED
+from streamops.operations.desk import Desk
+from streamops.operations.outlook import outlook_of
 from streamops.storage import join
-from streamops.supervisor import Action
-from streamops.supervisor.checkpoints import position_of, read_checkpoints
-from streamops.supervisor.checks.checkup import check, check_stream
-from streamops.supervisor.desk import Desk
-from streamops.supervisor.outlook import outlook_of
+from streamops.supervision import Action
 from support.base_checkpoint import ADDRESS, INPUT, SOURCE, entry, files, source_entry
 from support.damage_matrix import DEPTH_ROWS, OFFSET_ROWS, ROWS
 from support.records import a_claim, a_log, a_submit, write_log

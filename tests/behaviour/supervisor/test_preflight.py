@@ -12,7 +12,7 @@ from streamops.errors import StorageError
 from streamops.spec import CustomSource
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.decision import Action
+from streamops.supervision.decision import Action
 from support.base_checkpoint import source_entry
 from support.checkpoints import offsets, write_checkpoint
 from support.fencing import a_stopped_stream, last_batch

@@ -17,16 +17,16 @@ from streamops.control.log import LogReader
 from streamops.control.records import DriverHandle, StopRequested, Submitted
 from streamops.errors import LaunchError
 from streamops.launch import SubmitRequest
+from streamops.reconcile import Declared, Doors, Pruner, Reconciler
+from streamops.reconcile.pruner import Place
 from streamops.spec import Keep
 from streamops.storage import join
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor import bundle as bundles
-from streamops.supervisor.bundle import bundle_name, driver_bundle
-from streamops.supervisor.reconcile import Declared, Doors, Pruner, Reconciler
-from streamops.supervisor.reconcile.pruner import Place
-from streamops.supervisor.submission import log_folder
+from streamops.supervision import bundle as bundles
+from streamops.supervision.bundle import bundle_name, driver_bundle
+from streamops.supervision.submission import log_folder
 from support.clock import FakeClock
 from support.launcher import FakeLauncher
 from support.model_tasks import Gone
@@ -272,7 +272,7 @@ def test_backfills_are_pruned_as_the_streams_that_they_are(yard):
 
 def test_a_stream_that_was_never_pruned_takes_several_rounds(yard, monkeypatch):
     yard.have_run(*range(1, 8))
-    monkeypatch.setattr("streamops.supervisor.reconcile.pruner.MOST_AT_ONCE", 3)
+    monkeypatch.setattr("streamops.reconcile.pruner.MOST_AT_ONCE", 3)
 
     assert [yard.prune()[0].epochs for _ in range(3)] == [(1, 2, 3), (4, 5), ()]
 

@@ -11,8 +11,8 @@ from streamops.control.records import ActEnded, Outcome
 from streamops.control.registry import RegistryEntry, entry_address, register
 from streamops.errors import LaunchError
 from streamops.launch import FoundDriver
+from streamops.reconcile import FindingKind, Severity
 from streamops.storage import join
-from streamops.supervisor.reconcile import FindingKind, Severity
 from support.fencing import a_submit_without_a_record
 from support.reconciling import AUTHOR, DAG, LONG, Place, append, lost, orphan
 from support.specs import SUPERVISOR, a_stream, seconds

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.supervisor.reconcile import FindingKind, Severity, rules
-from streamops.supervisor.reconcile.book import AwaitedStream, FindingBook, write_book
+from streamops.reconcile import FindingKind, Severity, rules
+from streamops.reconcile.book import AwaitedStream, FindingBook, write_book
 from support.reconciling import LONG, Place
 from support.specs import a_stream, seconds
 from support.world import World

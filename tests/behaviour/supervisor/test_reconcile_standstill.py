@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from streamops.control.records import Author, MaintenanceBegun, VerdictChanged
+from streamops.failures import RestartPolicy
 from streamops.launch import DriverState
-from streamops.restart import RestartPolicy
-from streamops.supervisor.reconcile import FindingKind, Severity
-from streamops.supervisor.reconcile.overdue import GRACE
+from streamops.reconcile import FindingKind, Severity
+from streamops.reconcile.overdue import GRACE
 from support.model_tasks import Gone
 from support.reconciling import Place, append
 from support.specs import SUPERVISOR, a_stream, seconds

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.supervisor.reconcile import FindingKind, Severity
-from streamops.supervisor.reconcile.book import TOLD_FOR
+from streamops.reconcile import FindingKind, Severity
+from streamops.reconcile.book import TOLD_FOR
 from support.reconciling import DAG, LONG, Place
 from support.specs import a_stream, seconds
 from support.world import World

@@ -5,7 +5,7 @@ import pytest
 from streamops.control.layout import control_folder
 from streamops.control.registry import SharedRegistry, entry_address
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor import Action, Supervisor
+from streamops.supervision import Action, Supervisor
 from support.clock import FakeClock
 from support.counting_storage import CountingStorage
 from support.launcher import FakeLauncher

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
+from streamops.diagnosis.checkup import check_stream
+from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.sink_look import SinkPlace, look_around, look_at_both
 from streamops.errors import SettingsError
-from streamops.health.verdict import Verdict
-from streamops.restart import Safety
 from streamops.sink import newest_batch
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checks.checkup import check_stream
-from streamops.supervisor.checks.sink_look import SinkPlace, look_around, look_at_both
+from streamops.verdict import Verdict
 from support.checkpoints import QUERY_ID, commit, offsets, write_checkpoint
 from support.delta_table import streaming_update, write_table
 from support.specs import a_stream

@@ -9,11 +9,11 @@ import pytest
 
 from streamops.control.layout import companion_checkpoint, control_folder
 from streamops.control.records import TopicSeen
-from streamops.coverage import Coverage, PartitionCoverage, Standing
-from streamops.coverage.past import CoveragePast
+from streamops.retention import Coverage, PartitionCoverage, Standing
+from streamops.retention.coverage_history import write_past
+from streamops.retention.past import CoveragePast
 from streamops.storage import join
-from streamops.supervisor import Action
-from streamops.supervisor.lags.coverage_history import write_past
+from streamops.supervision import Action
 from support.checkpoints import OTHER_QUERY_ID, QUERY_ID, commit, metadata, offsets
 from support.clock import START
 from support.settings import a_project

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
-from streamops.health.verdict import Verdict
 from streamops.storage import join
+from streamops.verdict import Verdict
 from support.base_checkpoint import BASE_ID
 from support.health_rounds import Fleet, verdicts
 from support.state_files import CHANGES

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from streamops.errors import StorageError
+from streamops.operations.desk import Desk
 from streamops.storage.local import LocalStorage
-from streamops.supervisor import Action
-from streamops.supervisor.desk import Desk
+from streamops.supervision import Action
 from streamops_sandbox.chaos import mounts
 from support.specs import PERSON, a_stream, seconds
 from support.world import World

@@ -7,9 +7,9 @@ from streamops.control.log import ControlLog, LogReader
 from streamops.control.records import StopRequested, VerdictChanged
 from streamops.control.snapshot import load_state
 from streamops.errors import CorruptRecordError, StorageError
-from streamops.health.verdict import Verdict
+from streamops.fleet.verdict_record import record_verdict
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.rounds.verdict_record import record_verdict
+from streamops.verdict import Verdict
 from support.clock import FakeClock
 from support.records import a_claim, a_log, a_record, a_submit, write_log
 from support.specs import CHECKPOINT, SUPERVISOR, a_stream

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamops.control.records import Outcome
-from streamops.restart.classify import Ending
-from streamops.restart.failure_class import DEFAULT_REMEDIES, FailureClass, Remedy
+from streamops.failures.classify import Ending
+from streamops.failures.failure_class import DEFAULT_REMEDIES, FailureClass, Remedy
 
 if TYPE_CHECKING:
     from support.provoke.bench import Bench

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from streamops.restart.failure_class import FailureClass
+from streamops.failures.failure_class import FailureClass
 from support.provoke.bench import Bench, write_rows
 from support.provoke.case import Family
 

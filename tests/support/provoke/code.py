@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.types import LongType, StringType
 
-from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.spark import runner
 from streamops.spark.query_guard import QueryGuard, runner_starts
 from support.provoke.bench import Bench

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.types import StringType
 
-from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.failures.failure_class import FailureClass, Remedy
 from support.provoke.bench import Bench
 from support.provoke.case import Family
 

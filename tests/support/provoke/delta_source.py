@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.failures.failure_class import FailureClass, Remedy
 from support.provoke.bench import Bench
 from support.provoke.case import Family, preparing
 from support.provoke.delta import a_table, forget_tables, log_entry, run_sql

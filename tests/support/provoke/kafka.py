@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import DataFrame
 
-from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.failures.failure_class import FailureClass, Remedy
 from support.provoke.bench import Bench
 from support.provoke.case import Family, preparing
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamops.control.records import Outcome
-from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.failures.failure_class import FailureClass, Remedy
 from support.provoke.bench import JARS
 
 CHILD = str(Path(__file__).with_name("child.py"))

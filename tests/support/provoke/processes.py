@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from streamops.restart.classify import Ending
-from streamops.restart.failure_class import DEFAULT_REMEDIES
+from streamops.failures.classify import Ending
+from streamops.failures.failure_class import DEFAULT_REMEDIES
 from support.provoke.case import Case
 from support.provoke.process_runs import RUNS, Run
 from support.provoke.sanitise import sanitise, thinned

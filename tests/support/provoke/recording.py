@@ -5,7 +5,7 @@ from pathlib import Path
 
 from streamops.control.records import Outcome
 from streamops.control.texts import FAILURE_LIMIT, shortened
-from streamops.restart.classify import Ending
+from streamops.failures.classify import Ending
 from streamops.spark.failure import error_classes, failure_text
 from support.provoke.bench import Bench
 from support.provoke.case import Case, PreparationError, Provocation

@@ -5,7 +5,7 @@ from functools import partial
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from streamops.restart.failure_class import FailureClass
+from streamops.failures.failure_class import FailureClass
 from support.provoke.bench import Bench
 from support.provoke.case import Family
 from support.provoke.kafka import IMPATIENT

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from functools import partial
 
 from streamops.control.outputs import JdbcOutput, RestOutput
-from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.spark.sinks.postgres import upsert_once
 from streamops.spark.sinks.rest import Patience, post_rows
-from streamops.supervisor.bundle import driver_bundle
+from streamops.supervision.bundle import driver_bundle
 from streamops_sandbox.rest_script import Behaviour
 from support.provoke.bench import Bench
 from support.provoke.case import Family, preparing

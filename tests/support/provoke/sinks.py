@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.failures.failure_class import FailureClass, Remedy
 from support.provoke.bench import Bench
 from support.provoke.case import Family
 from support.provoke.servers import CLOSED_PORT, answering, hanging_up, silent

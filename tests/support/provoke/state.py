@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.failures.failure_class import FailureClass, Remedy
 from support.provoke.bench import Bench, write_rows
 from support.provoke.case import Family
 

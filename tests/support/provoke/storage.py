@@ -5,7 +5,7 @@ from functools import partial
 
 from pyspark.sql import DataFrame
 
-from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.failures.failure_class import FailureClass, Remedy
 from support.provoke.bench import Bench
 from support.provoke.case import Family
 from support.provoke.servers import CLOSED_PORT, answering, hanging_up

@@ -24,8 +24,8 @@ from recorder.catalogue import ASYNC, CHANGELOG, PINNED, PLAIN, ROCKSDB, UNIQUE_
 from recorder.environments import python_of
 from recorder.process import DELTA_AND_KAFKA
 from streamops.control.records import Outcome
-from streamops.restart.classify import Ending
-from streamops.restart.failure_class import DEFAULT_REMEDIES, FailureClass, Remedy
+from streamops.failures.classify import Ending
+from streamops.failures.failure_class import DEFAULT_REMEDIES, FailureClass, Remedy
 from support.cluster import Cluster
 from support.provoke.bench import write_rows
 from support.provoke.broker import Broker

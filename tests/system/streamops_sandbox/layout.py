@@ -7,9 +7,9 @@ from pathlib import Path
 
 from streamops.clock import SystemClock
 from streamops.control.state_root import make_state_root
+from streamops.operations.requests import this_author
 from streamops.storage import canonical_address
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.requests import this_author
 from streamops_sandbox.errors import SandboxError
 
 PROJECT_VARIABLE = "STREAMOPS_PROJECT"

@@ -9,11 +9,11 @@ from pathlib import Path
 from streamops.clock import Clock, SystemClock
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
+from streamops.operations.requests import Requests, this_author
+from streamops.retention.lag import StreamLag
+from streamops.retention.lag_look import LagDoors, lags_of
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.lags.lag import StreamLag
-from streamops.supervisor.lags.lag_look import LagDoors, lags_of
-from streamops.supervisor.requests import Requests, this_author
 from streamops_sandbox.drivers import kill, live_drivers
 from streamops_sandbox.errors import SandboxError
 from streamops_sandbox.ledger import Ledger, count_rows, take_ledger

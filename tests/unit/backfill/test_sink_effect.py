@@ -3,7 +3,7 @@
 import pytest
 
 from streamops.backfill.sink_effect import OwnSink, SinkChosen, SinkRefused, choose_sink
-from streamops.restart import SinkGuarantee
+from streamops.spec.sinks import SinkGuarantee
 
 TABLE, DEAD, OTHER = "file:///data/orders", "file:///data/orders_dead", "file:///data/again"
 OTHERS = {

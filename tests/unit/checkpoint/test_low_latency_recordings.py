@@ -6,11 +6,11 @@ import pytest
 
 from recorder.hygiene import problems
 from streamops.checkpoint.source_offsets import KafkaOffset
-from streamops.health.engines import PINNED
-from streamops.health.verdict import Severity, Verdict
-from streamops.restart import Safety
+from streamops.diagnosis.checkup import Checkup, check
+from streamops.diagnosis.plan import Safety
+from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checks.checkup import Checkup, check
+from streamops.verdict import Severity, Verdict
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "low_latency"
 

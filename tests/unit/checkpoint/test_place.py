@@ -4,11 +4,11 @@ import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.place import read_place
-from streamops.health.engines import PINNED
-from streamops.restart import Safety
+from streamops.diagnosis.checkup import check
+from streamops.diagnosis.plan import Safety
+from streamops.engines import PINNED
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.checks.checkup import check
 from support.base_checkpoint import files
 from support.plans import plan_of
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.lz4_blocks import unpacked
 from streamops.checkpoint.state_changes import MAX_FILES, MAX_READ, read_changes
-from streamops.health.engines import engine_of
-from streamops.health.verdict import Severity
-from streamops.restart import Safety
+from streamops.diagnosis.plan import Safety
+from streamops.engines import engine_of
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
+from streamops.verdict import Severity
 from support.base_checkpoint import ADDRESS, files, stored
 from support.checked import checked
 from support.counting_storage import CountingStorage

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from streamops.coverage import OffsetRange, PartitionNeed, SourceNeeds, Standing, cover
 from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts
+from streamops.retention import OffsetRange, PartitionNeed, SourceNeeds, Standing, cover
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from streamops.coverage.forecast import Basis, Waiting, forecast
-from streamops.coverage.growth import EndSample
+from streamops.retention.forecast import Basis, Waiting, forecast
+from streamops.retention.growth import EndSample
 from support.brokers import A_WEEK
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

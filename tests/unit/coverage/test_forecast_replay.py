@@ -7,8 +7,8 @@ from statistics import median
 
 import pytest
 
-from streamops.coverage.forecast import Basis, Waiting, forecast
 from streamops.kafka import TopicRetention
+from streamops.retention.forecast import Basis, Waiting, forecast
 from support.kafka_log import START, KafkaLog
 
 HOUR = timedelta(hours=1)

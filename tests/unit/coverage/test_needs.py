@@ -3,7 +3,7 @@
 import pytest
 
 from streamops.checkpoint.reader import read_checkpoint
-from streamops.coverage import PartitionNeed, SourceNeeds, needs_of
+from streamops.retention import PartitionNeed, SourceNeeds, needs_of
 from streamops.storage.memory import MemoryStorage
 from support.checkpoints import commit, metadata, offsets
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from streamops.coverage.growth import EndSample
-from streamops.coverage.outage import shortfalls
 from streamops.kafka import PartitionFacts, TopicFacts
+from streamops.retention.growth import EndSample
+from streamops.retention.outage import shortfalls
 from support.brokers import A_WEEK
 from support.kafka_log import RECORD_BYTES, KafkaLog
 

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from streamops.coverage.forecast import Basis, Forecast, Waiting, forecast
-from streamops.coverage.growth import EndSample
-from streamops.coverage.pace import Pace, pace_of, with_pace
-from streamops.coverage.past import PlaceSample
+from streamops.retention.forecast import Basis, Forecast, Waiting, forecast
+from streamops.retention.growth import EndSample
+from streamops.retention.pace import Pace, pace_of, with_pace
+from streamops.retention.past import PlaceSample
 from support.brokers import A_WEEK
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.coverage.forecast import Basis, Waiting, forecast
-from streamops.coverage.pace import pace_of, with_pace
-from streamops.coverage.past import PlaceSample
 from streamops.kafka import TopicRetention
+from streamops.retention.forecast import Basis, Waiting, forecast
+from streamops.retention.pace import pace_of, with_pace
+from streamops.retention.past import PlaceSample
 from support.kafka_log import START, KafkaLog
 
 MINUTE = timedelta(minutes=1)

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from streamops.coverage import Coverage, PartitionCoverage, Standing
-from streamops.coverage.growth import EndSample
-from streamops.coverage.past import CoveragePast
+from streamops.retention import Coverage, PartitionCoverage, Standing
+from streamops.retention.growth import EndSample
+from streamops.retention.past import CoveragePast
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 CHECKPOINT = "file:///data/checkpoints/orders"

@@ -3,12 +3,12 @@
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
+from streamops.diagnosis.judge import DEPTH_RULES, LOG_RULES, explanations
+from streamops.diagnosis.rules import address_rules
 from streamops.errors import StorageError
-from streamops.health.checkpoint import address_rules
-from streamops.health.checkpoint.judge import DEPTH_RULES, LOG_RULES, explanations
-from streamops.health.verdict import Severity
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
+from streamops.verdict import Severity
 from support.base_checkpoint import files
 from support.plans import findings_on
 

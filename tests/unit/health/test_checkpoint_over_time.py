@@ -8,11 +8,11 @@ import pytest
 from streamops.checkpoint.batch_times import BatchTimes
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.sink_log import SinkLogFacts
-from streamops.health.checkpoint.judge import SINK_RULES, TIME_RULES, explanations
-from streamops.health.checkpoint.sample import HealthSample
-from streamops.health.checkpoint.watch import Watch
-from streamops.health.verdict import Severity, Verdict
+from streamops.diagnosis.judge import SINK_RULES, TIME_RULES, explanations
+from streamops.diagnosis.sample import HealthSample
+from streamops.diagnosis.watch import Watch
 from streamops.sink import FileSink, SinkView
+from streamops.verdict import Severity, Verdict
 from support.base_checkpoint import ADDRESS, entry, files, stored
 from support.plans import by_rules, findings_on
 from support.state_files import CHANGES

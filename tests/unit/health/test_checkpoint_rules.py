@@ -7,11 +7,11 @@ import pytest
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.control.records import Position
 from streamops.control.registry import RegistryEntry
-from streamops.health.checkpoint import address_rules
-from streamops.health.checkpoint.judge import DEPTH_RULES, LOG_RULES, explanations
-from streamops.health.engines import engine_of
-from streamops.health.verdict import Severity, worst_first, worst_of
+from streamops.diagnosis.judge import DEPTH_RULES, LOG_RULES, explanations
+from streamops.diagnosis.rules import address_rules
+from streamops.engines import engine_of
 from streamops.storage import join
+from streamops.verdict import Severity, worst_first, worst_of
 from support.base_checkpoint import ADDRESS, BASE_ID, HEADER, INPUT, entry, files, header, source_entry, stored, without
 from support.delta_offsets import offset, reading
 from support.plans import findings_on

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from streamops.deltalog import DeltaTableFacts
-from streamops.health.checkpoint.delta_source_rules import DeltaSourceView
-from streamops.health.checkpoint.judge import DELTA_SOURCE_RULES, explanations
-from streamops.restart import Safety
+from streamops.diagnosis.judge import DELTA_SOURCE_RULES, explanations
+from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.rules.delta_source_rules import DeltaSourceView
 from streamops.sink import DeltaSink, MissingSink, UnreadSink
 from support.base_checkpoint import files
 from support.delta_offsets import inspected, offset, reading, the_first_batch

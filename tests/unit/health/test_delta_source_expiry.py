@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from streamops.deltalog import DeltaTableFacts, PendingVersions, RemovedFile, TableRetention
-from streamops.health.checkpoint.delta_source_rules import DeltaSourceView
-from streamops.health.checkpoint.judge import DELTA_SOURCE_RULES
-from streamops.health.verdict import Severity
-from streamops.restart import Safety
+from streamops.diagnosis.judge import DELTA_SOURCE_RULES
+from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.rules.delta_source_rules import DeltaSourceView
 from streamops.sink import DeltaSink
+from streamops.verdict import Severity
 from support.delta_offsets import inspected, offset, reading
 from support.delta_table import TABLE_ID
 from support.plans import by_rules, plan_of

@@ -6,7 +6,7 @@ import pytest
 
 from streamops.checkpoint.batch_times import read_batch_times
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.health.checkpoint.watch import Watch
+from streamops.diagnosis.watch import Watch
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from support.base_checkpoint import ADDRESS, entry, files, source_entry

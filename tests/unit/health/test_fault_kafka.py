@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 import pytest
 
 from streamops.checkpoint import read_checkpoint
-from streamops.coverage import Coverage, PartitionCoverage, PartitionNeed, SourceNeeds, Standing, cover, needs_of
-from streamops.health.engines import PINNED, engine_of
-from streamops.health.verdict import Severity
+from streamops.diagnosis.checkup import check
+from streamops.diagnosis.plan import RestartPlan, Safety
+from streamops.engines import PINNED, engine_of
 from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts
-from streamops.restart import RestartPlan, Safety
+from streamops.retention import Coverage, PartitionCoverage, PartitionNeed, SourceNeeds, Standing, cover, needs_of
+from streamops.retention.covered_plan import FINISH_FIRST, with_coverage, with_retry
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.checks.checkup import check
-from streamops.supervisor.lags.covered_plan import FINISH_FIRST, with_coverage, with_retry
+from streamops.verdict import Severity
 from support.checkpoints import commit, metadata, offsets
 from support.plans import plan_of
 

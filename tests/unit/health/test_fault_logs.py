@@ -9,14 +9,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from streamops.control.records import Outcome, Position
-from streamops.health.checkpoint.sample import HealthSample
-from streamops.health.checkpoint.watch import Watch
-from streamops.health.verdict import Verdict
-from streamops.restart.classify import Ending, classify
-from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.diagnosis.checkup import SourceInput
+from streamops.diagnosis.sample import HealthSample
+from streamops.diagnosis.watch import Watch
+from streamops.failures.classify import Ending, classify
+from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.storage import canonical_address, join
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.checks.checkup import SourceInput
+from streamops.verdict import Verdict
 from support.base_checkpoint import BASE_ID, HEADER, entry, files, source_entry, without
 from support.checked import NOW, checked, start, told
 

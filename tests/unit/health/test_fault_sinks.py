@@ -9,13 +9,13 @@ from datetime import timedelta
 import pytest
 from deltalake import DeltaTable
 
-from streamops.health.checkpoint.watch import Watch
-from streamops.health.verdict import Verdict
+from streamops.diagnosis.sink_look import SinkPlace
+from streamops.diagnosis.source_table import SourceTable
+from streamops.diagnosis.watch import Watch
 from streamops.storage import join
 from streamops.storage.local import LocalStorage
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.checks.sink_look import SinkPlace
-from streamops.supervisor.checks.source_table import SourceTable
+from streamops.verdict import Verdict
 from support.base_checkpoint import ADDRESS, BASE_ID, entry, files, without
 from support.checked import NOW, checked, start, told
 from support.checkpoints import OTHER_QUERY_ID

@@ -7,13 +7,13 @@ import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.control.records import Outcome
-from streamops.health.checkpoint.sample import HealthSample
-from streamops.health.checkpoint.state_conf_rules import CHECKPOINT_FORMAT
-from streamops.health.checkpoint.watch import Watch
-from streamops.health.verdict import Verdict
-from streamops.restart import Safety
-from streamops.restart.classify import Ending, classify
-from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.rules.state_conf_rules import CHECKPOINT_FORMAT
+from streamops.diagnosis.sample import HealthSample
+from streamops.diagnosis.watch import Watch
+from streamops.failures.classify import Ending, classify
+from streamops.failures.failure_class import FailureClass, Remedy
+from streamops.verdict import Verdict
 from support.base_checkpoint import ADDRESS, HEADER, entry, files, stored
 from support.checked import NOW, checked, start, told
 from support.plans import plan_of

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.health.checkpoint.sample import HealthSample
-from streamops.health.verdict import Verdict
+from streamops.diagnosis.sample import HealthSample
+from streamops.verdict import Verdict
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 GIVEN = {"at": "2026-03-01T12:00:00+00:00", "verdict": "critical", "rules": ["commits-ahead"]}

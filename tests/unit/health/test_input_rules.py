@@ -6,10 +6,10 @@ import pytest
 
 from streamops.checkpoint.batch_times import BatchTimes
 from streamops.checkpoint.input_files import InputFacts, InputFile, RecordedFile
-from streamops.health.checkpoint import Expectations
-from streamops.health.checkpoint.judge import INPUT_RULES, explanations
-from streamops.health.checkpoint.watch import Watch
-from streamops.health.verdict import Severity
+from streamops.diagnosis import Expectations
+from streamops.diagnosis.judge import INPUT_RULES, explanations
+from streamops.diagnosis.watch import Watch
+from streamops.verdict import Severity
 from support.plans import by_rules
 
 NOTE, WARNING, UNKNOWN, CRITICAL = Severity.NOTE, Severity.WARNING, Severity.UNKNOWN, Severity.CRITICAL

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamops.control.drivers import DriverPhase, Heartbeat, QueryBeat, QueryStep
-from streamops.health import (
+from streamops.liveness import (
     Liveness,
     LivenessKind,
     Rhythm,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.health import StallPolicy
-from streamops.health.pace import ENOUGH, in_words, percentile_95, window_of
+from streamops.liveness import StallPolicy
+from streamops.liveness.pace import ENOUGH, in_words, percentile_95, window_of
 from support.specs import seconds
 
 MINUTE, HOUR = 60, 3600

@@ -7,11 +7,11 @@ import json
 
 import pytest
 
-from streamops.health.engines import engine_of
-from streamops.health.verdict import Severity, Verdict
-from streamops.restart import Safety
+from streamops.diagnosis.checkup import check
+from streamops.diagnosis.plan import Safety
+from streamops.engines import engine_of
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.checks.checkup import check
+from streamops.verdict import Severity, Verdict
 from support.recordings import recordings
 
 ALL = recordings()

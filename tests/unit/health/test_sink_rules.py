@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.health.checkpoint.judge import SINK_RULES, explanations
-from streamops.health.verdict import Severity, worst_of
+from streamops.diagnosis.judge import SINK_RULES, explanations
 from streamops.sink import FileSink, MissingSink, Sink, SinkView, UnreadSink
+from streamops.verdict import Severity, worst_of
 from support.base_checkpoint import ADDRESS, files, stored, without
 from support.checkpoints import OTHER_QUERY_ID
 from support.plans import by_rules

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamops.health import StallPolicy
+from streamops.liveness import StallPolicy
 from support.specs import seconds
 
 

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.health.checkpoint.judge import STATE_RULES, explanations
-from streamops.health.checkpoint.sample import HealthSample
-from streamops.health.checkpoint.watch import Watch
-from streamops.health.verdict import Severity, Verdict
+from streamops.diagnosis.judge import STATE_RULES, explanations
+from streamops.diagnosis.sample import HealthSample
+from streamops.diagnosis.watch import Watch
+from streamops.verdict import Severity, Verdict
 from support.base_checkpoint import ADDRESS, files, stored
 from support.plans import findings_on
 

@@ -1,6 +1,6 @@
 """The order of findings in a report, and how many there are of one rule."""
 
-from streamops.health.verdict import Finding, Severity, worst_first
+from streamops.verdict import Finding, Severity, worst_first
 
 
 def a_finding(rule, number, severity=Severity.WARNING):

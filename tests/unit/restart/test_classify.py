@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from streamops.control.records import Outcome
-from streamops.restart.classify import Ending, classify
-from streamops.restart.failure_class import FailureClass, Remedy
+from streamops.failures.classify import Ending, classify
+from streamops.failures.failure_class import FailureClass, Remedy
 from support.provoke.case import read_cases
 
 FAILED, DIED = Outcome.FAILED, Outcome.DIED

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from streamops.control.records import Outcome
-from streamops.restart.classify import classify
-from streamops.restart.failure_class import FailureClass, Remedy
-from streamops.restart.rules import rules
+from streamops.failures.classify import classify
+from streamops.failures.failure_class import FailureClass, Remedy
+from streamops.failures.rules import rules
 from support.provoke.case import CORPUS, Case, read_cases
 
 CASES = read_cases()

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamops.control.records import Outcome
-from streamops.restart.classify import Ending, classify
-from streamops.restart.failure_class import DEFAULT_REMEDIES, FailureClass
-from streamops.restart.rules import rules
-from streamops.restart.rules.reading import READ_LIMIT, statements
-from streamops.restart.rules.rule import EVIDENCE_LIMIT
+from streamops.failures.classify import Ending, classify
+from streamops.failures.failure_class import DEFAULT_REMEDIES, FailureClass
+from streamops.failures.rules import rules
+from streamops.failures.rules.reading import READ_LIMIT, statements
+from streamops.failures.rules.rule import EVIDENCE_LIMIT
 from support.provoke.case import read_cases
 
 CASES = read_cases()

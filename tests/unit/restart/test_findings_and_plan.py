@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamops.health.verdict import AtStart, Severity, Verdict
-from streamops.restart import Safety
+from streamops.diagnosis.plan import Safety
+from streamops.verdict import AtStart, Severity, Verdict
 from support.base_checkpoint import entry, files, source_entry
 from support.checked import checked
 from support.damage_matrix import DEPTH_ROWS, OFFSET_ROWS, ROWS, Row

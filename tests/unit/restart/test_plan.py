@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.control.records import Position
-from streamops.restart import Safety, SinkGuarantee
+from streamops.diagnosis.plan import Safety, accepts
+from streamops.spec.sinks import SinkGuarantee
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from support.checkpoints import OTHER_QUERY_ID, QUERY_ID, offsets, write_checkpoint
@@ -137,7 +138,7 @@ def test_the_error_that_spark_would_show_is_named(facts, error):
     ids=["idempotent", "idempotent by key", "at-least-once", "exactly-once"],
 )
 def test_what_a_sink_accepts_without_a_person(guarantee, accepted):
-    assert {safety for safety in Safety if guarantee.accepts(safety)} == accepted
+    assert {safety for safety in Safety if accepts(guarantee, safety)} == accepted
 
 
 @given(st.integers(-1, 6), st.integers(-1, 6), st.none() | st.integers(-1, 6))

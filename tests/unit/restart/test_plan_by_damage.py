@@ -4,9 +4,9 @@ import pytest
 
 from streamops.checkpoint import read_checkpoint
 from streamops.checkpoint.inspect import inspect_checkpoint
+from streamops.diagnosis.plan import Safety
+from streamops.engines import engine_after, engine_of
 from streamops.errors import SettingsError
-from streamops.health.engines import engine_after, engine_of
-from streamops.restart import Safety
 from streamops.storage import join
 from support.base_checkpoint import ADDRESS, INPUT, entry, files, stored
 from support.damage_matrix import DEPTH_ROWS, OFFSET_ROWS, ROWS

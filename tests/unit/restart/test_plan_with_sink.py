@@ -3,7 +3,7 @@
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.restart import Safety
+from streamops.diagnosis.plan import Safety
 from streamops.sink import MissingSink, SinkView, UnreadSink
 from support import plans
 from support.base_checkpoint import ADDRESS, files, stored

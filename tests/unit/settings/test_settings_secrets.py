@@ -17,7 +17,7 @@ from streamops.settings import Settings
 from streamops.settings.secrets import is_secret, secret_in_address, secret_in_conf
 from streamops.spec import StreamSpec
 from streamops.spec.wire import spec_text
-from streamops.supervisor.submission import submit_request
+from streamops.supervision.submission import submit_request
 from support.records import a_claim, a_state
 from support.settings import a_declared_stream, a_project
 

@@ -10,9 +10,9 @@ import pytest
 
 from streamops.control.assignment import CustomInput, assignment_of
 from streamops.control.outputs import CustomOutput, FilesOutput, JdbcOutput, KafkaOutput, RestOutput
-from streamops.restart import SinkGuarantee
 from streamops.settings import SettingsProblem
 from streamops.spec import StateStore, StreamSpec, TriggerKind
+from streamops.spec.sinks import SinkGuarantee
 from streamops.spec.wire import spec_text
 from support.records import a_claim
 from support.settings import Project, a_declared_stream, a_project

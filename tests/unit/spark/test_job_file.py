@@ -7,8 +7,8 @@ import pytest
 
 from streamops.control.records import Outcome
 from streamops.errors import JobChangedError
-from streamops.restart import FailureClass, Remedy
-from streamops.restart.classify import Ending, classify
+from streamops.failures import FailureClass, Remedy
+from streamops.failures.classify import Ending, classify
 from streamops.spark import runner
 from streamops.spark.failure import exit_record
 from streamops.spark.job_file import refuse_changed_job

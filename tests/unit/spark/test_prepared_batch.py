@@ -10,8 +10,8 @@ import pytest
 from streamops.checkpoint import read_checkpoint
 from streamops.checkpoint.source_entries import parse_initial_offsets
 from streamops.checkpoint.source_offsets import KafkaOffset
+from streamops.diagnosis.plan import Safety
 from streamops.errors import BackfillError
-from streamops.restart import Safety
 from streamops.spark.backfill_run import PINNED_CONFS
 from streamops.spark.prepared_batch import next_step, prepare_step, read_prepared
 from streamops.storage.memory import MemoryStorage

@@ -23,15 +23,15 @@ from streamops.control.records import (
 from streamops.control.state import LogState
 from streamops.errors import ControlLogError, SettingsError
 from streamops.launch import DriverState
-from streamops.restart import SinkGuarantee
+from streamops.operations.act_plan import Act, ActPlan
+from streamops.operations.act_plans import plan_release, plan_replacement, plan_start, plan_stop
+from streamops.operations.act_progress import AwaitedStart
+from streamops.operations.drift import Declaration
+from streamops.operations.sight import Sight, Surroundings
 from streamops.spec import StreamSpec
+from streamops.spec.sinks import SinkGuarantee
 from streamops.spec.wire import spec_text
-from streamops.supervisor import Look, decide
-from streamops.supervisor.act_plan import Act, ActPlan
-from streamops.supervisor.act_plans import plan_release, plan_replacement, plan_start, plan_stop
-from streamops.supervisor.act_progress import AwaitedStart
-from streamops.supervisor.drift import Declaration
-from streamops.supervisor.sight import Sight, Surroundings
+from streamops.supervision import Look, decide
 from support.checkpoints import QUERY_ID
 from support.observations import NOW, a_beat, a_checkpoint, observed, seen
 from support.records import a_claim, a_record, a_state, a_submit, an_end

@@ -17,10 +17,10 @@ from streamops.control.records import (
     StopRequested,
 )
 from streamops.launch import DriverState
-from streamops.supervisor import Look, decide
-from streamops.supervisor.act_progress import AwaitedStart, Stage, follow_start, follow_stop
-from streamops.supervisor.find_request import find_request
-from streamops.supervisor.log_tail import UnreadableRecord
+from streamops.operations.act_progress import AwaitedStart, Stage, follow_start, follow_stop
+from streamops.operations.find_request import find_request
+from streamops.operations.log_tail import UnreadableRecord
+from streamops.supervision import Look, decide
 from support.clock import START
 from support.observations import a_beat, observed, seen
 from support.records import a_claim, a_log, a_record, a_state, a_submit, an_end

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from streamops.backfill import AskedRange, OffsetBound, PatternBound, TimeBound, VersionBound
+from streamops.backfill.asked_text import range_of
 from streamops.control.kafka_offsets import Offsets
 from streamops.errors import SettingsError
-from streamops.supervisor.backfills.asked_text import range_of
 from support.specs import seconds
 
 NONE = timedelta(0)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from streamops.backfill import folder_files as folders
+from streamops.backfill.asked_text import range_of
+from streamops.backfill.backfill_desk import AskedBackfill, BackfillDesk, PlannedBackfill
+from streamops.backfill.backfill_words import plan_lines
+from streamops.backfill.folder_files import folder_files
 from streamops.errors import SettingsError
 from streamops.spec import DeltaTableSource, FileFormat, FilesSource
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.backfills import folder_files as folders
-from streamops.supervisor.backfills.asked_text import range_of
-from streamops.supervisor.backfills.backfill_desk import AskedBackfill, BackfillDesk, PlannedBackfill
-from streamops.supervisor.backfills.backfill_words import plan_lines
-from streamops.supervisor.backfills.folder_files import folder_files
 from support.clock import FakeClock
 from support.delta_table import write_table
 from support.specs import SUPERVISOR, a_stream, seconds

@@ -4,12 +4,12 @@ import pytest
 
 from streamops.backfill import Estimate
 from streamops.backfill.asked import Expired
+from streamops.backfill.backfill_desk import PlannedBackfill
+from streamops.backfill.backfill_words import plan_lines, range_lines, refusal_lines
+from streamops.backfill.derived import backfill_spec
 from streamops.control.records import ClaimMode
 from streamops.errors import BackfillError
 from streamops.spec import CatchupSpec, LaunchSpec, Mode, Trigger, TriggerKind
-from streamops.supervisor.backfills.backfill_desk import PlannedBackfill
-from streamops.supervisor.backfills.backfill_words import plan_lines, range_lines, refusal_lines
-from streamops.supervisor.backfills.derived import backfill_spec
 from support.backfills import a_plan, offsets
 from support.specs import a_scheduled_stream, a_stream
 

@@ -4,14 +4,14 @@ from datetime import UTC, datetime
 
 import pytest
 
+from streamops.backfill.news import news_of
 from streamops.checkpoint.input_files import InputFacts, InputFile, RecordedFile
 from streamops.deltalog import DeltaTableFacts
-from streamops.health.verdict import Verdict
+from streamops.retention.backlog import Backlog, delta_backlog, files_backlog
+from streamops.retention.backlog_look import lag_without_topics, read_backlogs
 from streamops.spec import DeltaTableSource, FileFormat, FilesSource
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.lags.backlog import Backlog, delta_backlog, files_backlog
-from streamops.supervisor.lags.backlog_look import lag_without_topics, read_backlogs
-from streamops.supervisor.runs.news import news_of
+from streamops.verdict import Verdict
 from support.base_checkpoint import ADDRESS, files, stored
 from support.clock import FakeClock
 from support.delta_offsets import inspected, offset, reading, the_first_batch

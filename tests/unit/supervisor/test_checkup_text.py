@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.health.engines import PINNED
-from streamops.supervisor.checks.checkup import check
-from streamops.supervisor.checks.checkup_text import checkup_lines, printable
+from streamops.diagnosis.checkup import check
+from streamops.diagnosis.checkup_text import checkup_lines, printable
+from streamops.engines import PINNED
 from support.base_checkpoint import ADDRESS, BASE_ID, files, stored
 
 

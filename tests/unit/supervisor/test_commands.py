@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 
+from streamops.backfill.derived import backfill_spec
 from streamops.control.records import Adopted, ClaimMode, MaintenanceBegun, Position
 from streamops.launch import DriverState
 from streamops.spec import StreamSpec
-from streamops.supervisor.backfills.derived import backfill_spec
-from streamops.supervisor.commands import called, to_adopt, to_confirm_dead, to_release, to_start, to_stop
-from streamops.supervisor.decide import decide
-from streamops.supervisor.observation import Observation
+from streamops.supervision.commands import called, to_adopt, to_confirm_dead, to_release, to_start, to_stop
+from streamops.supervision.decide import decide
+from streamops.supervision.observation import Observation
 from support.backfills import a_plan
 from support.checkpoints import OTHER_QUERY_ID, QUERY_ID
 from support.observations import NOW, a_checkpoint, observed, seen

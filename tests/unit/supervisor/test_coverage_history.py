@@ -8,10 +8,10 @@ import pytest
 
 from streamops.control.layout import control_folder
 from streamops.control.records import Adopted, Position, Released, TopicSeen
-from streamops.coverage import Coverage, PartitionCoverage, Standing
-from streamops.coverage.past import CoveragePast, Oddity, Track
+from streamops.retention import Coverage, PartitionCoverage, Standing
+from streamops.retention.coverage_history import MOST_BYTES, encode, read_past, write_past
+from streamops.retention.past import CoveragePast, Oddity, Track
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.lags.coverage_history import MOST_BYTES, encode, read_past, write_past
 from support.clock import START
 from support.records import a_claim, a_log, a_submit, write_log
 from support.specs import CHECKPOINT

@@ -26,14 +26,16 @@ from streamops.control.records import (
     StartRequested,
     StopRequested,
 )
+from streamops.diagnosis.plan import Safety
+from streamops.failures import FailureClass, Remedy, RestartPolicy
 from streamops.launch import DriverState
-from streamops.restart import FailureClass, Remedy, RestartPolicy, Safety, SinkGuarantee
 from streamops.spec import StreamSpec
+from streamops.spec.sinks import SinkGuarantee
 from streamops.spec.stream import Timings
 from streamops.spec.wire import spec_text
-from streamops.supervisor.decide import decide
-from streamops.supervisor.decision import RESTING, Action
-from streamops.supervisor.observation import Observation, Reachability
+from streamops.supervision.decide import decide
+from streamops.supervision.decision import RESTING, Action
+from streamops.supervision.observation import Observation, Reachability
 from support.checkpoints import OTHER_QUERY_ID, QUERY_ID
 from support.clock import START
 from support.observations import (

@@ -7,12 +7,12 @@ import pytest
 
 from streamops.control.drivers import DriverPhase, DriverTraces, QueryBeat, QueryStep
 from streamops.control.records import Outcome, RestartRequested, StopRequested
-from streamops.health import LivenessKind, StallAction, StallPolicy
 from streamops.launch import DriverState
+from streamops.liveness import LivenessKind, StallAction, StallPolicy
 from streamops.progress import parse_progress
 from streamops.spec import Trigger, TriggerKind
-from streamops.supervisor.decide import decide
-from streamops.supervisor.decision import Action
+from streamops.supervision.decide import decide
+from streamops.supervision.decision import Action
 from support.observations import a_beat, an_exit, observed, seen
 from support.records import a_claim, a_state, a_submit
 from support.specs import a_stream

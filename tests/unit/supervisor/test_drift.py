@@ -6,11 +6,12 @@ import pytest
 
 from streamops import __version__
 from streamops.control.records import Claimed
-from streamops.health import StallPolicy
-from streamops.restart import RestartPolicy, SinkGuarantee
+from streamops.failures import RestartPolicy
+from streamops.liveness import StallPolicy
+from streamops.operations.drift import Declaration, Drift, SettingChange, declaration_of, drift_between
 from streamops.spec import KafkaSource, Keep, LaunchSpec, SinkSpec, StreamSpec, Timings, Trigger
+from streamops.spec.sinks import SinkGuarantee
 from streamops.spec.wire import spec_text
-from streamops.supervisor.drift import Declaration, Drift, SettingChange, declaration_of, drift_between
 from support.records import a_claim
 from support.specs import a_stream, seconds
 

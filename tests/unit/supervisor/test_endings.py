@@ -7,8 +7,8 @@ import pytest
 from streamops.control.drivers import ExitRecord
 from streamops.control.records import DriverHandle, Outcome, Position, Submitted
 from streamops.control.texts import CLASSES_KEPT, FAILURE_LIMIT
-from streamops.supervisor.decision import Action, Decision
-from streamops.supervisor.endings import LOG_LINES, driver_end
+from streamops.supervision.decision import Action, Decision
+from streamops.supervision.endings import LOG_LINES, driver_end
 from support.records import a_claim, a_state
 
 AT_4 = Position(offset=4, commit=4)

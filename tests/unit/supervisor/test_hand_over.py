@@ -6,7 +6,7 @@ import pytest
 
 from streamops.errors import ControlLogError, StorageError
 from streamops.launch.outsiders import Outsider
-from streamops.supervisor.hand_over import HandOver, Signs, judge_hand_over, unseen, watch_still
+from streamops.supervision.hand_over import HandOver, Signs, judge_hand_over, unseen, watch_still
 from support.clock import FakeClock
 
 AT_LEAST = timedelta(seconds=30)

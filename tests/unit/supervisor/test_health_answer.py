@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from streamops.health.checkpoint.sample import HealthSample
-from streamops.health.verdict import Verdict
-from streamops.supervisor.rounds.health_answer import answer_of, shard_of, summary_of, tasks_of
-from streamops.supervisor.rounds.health_look import HealthLook
-from streamops.supervisor.rounds.health_round import RoundReport
+from streamops.diagnosis.sample import HealthSample
+from streamops.fleet.health_answer import answer_of, shard_of, summary_of, tasks_of
+from streamops.fleet.health_look import HealthLook
+from streamops.fleet.health_round import RoundReport
+from streamops.verdict import Verdict
 from support.clock import START
 from support.specs import a_stream
 

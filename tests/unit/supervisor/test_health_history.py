@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from streamops.control.texts import COMPOSED_LIMIT
+from streamops.diagnosis.sample import HealthSample
 from streamops.errors import StorageError
-from streamops.health.checkpoint.sample import HealthSample
-from streamops.health.verdict import Verdict
+from streamops.fleet import health_history
+from streamops.fleet.health_history import HealthEntry, HealthHistory, KeptChange, NotedChange
 from streamops.storage import FileKind, Storage
 from streamops.storage.bounds import Bound
 from streamops.storage.local import LocalStorage
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.rounds import health_history
-from streamops.supervisor.rounds.health_history import HealthEntry, HealthHistory, KeptChange, NotedChange
+from streamops.verdict import Verdict
 from support.clock import START
 from support.storage import InterruptibleStorage, SwitchableStorage
 

@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 
 from streamops.backfill import progress_of
+from streamops.backfill.facts import BackfillFacts
+from streamops.backfill.standing import standing_of
 from streamops.control.attendance import Attendance
 from streamops.control.records import ClaimMode, MaintenanceBegun, MaintenanceEnded, Outcome, Parked
 from streamops.launch import DriverState, DriverStatus
-from streamops.supervisor.backfills.facts import BackfillFacts
-from streamops.supervisor.backfills.standing import standing_of
-from streamops.supervisor.reconcile import Finding, FindingKind, Severity, reconcile
-from streamops.supervisor.reconcile.facts import FleetFacts, StreamFacts
+from streamops.reconcile import Finding, FindingKind, Severity, reconcile
+from streamops.reconcile.facts import FleetFacts, StreamFacts
 from support.backfills import a_plan
 from support.observations import NOW
 from support.records import a_claim, a_state, a_submit, an_end

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from streamops.backfill.news import news_of
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.coverage import Coverage, PartitionCoverage, Standing
+from streamops.retention import Coverage, PartitionCoverage, Standing
 from streamops.storage.memory import MemoryStorage
-from streamops.supervisor.runs.news import news_of
 from support.checkpoints import write_checkpoint
 from support.clock import START
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from streamops.restart import RestartPlan, Safety
-from streamops.supervisor.decision import Action
-from streamops.supervisor.outlook import Outlook
+from streamops.diagnosis.plan import RestartPlan, Safety
+from streamops.operations.outlook import Outlook
+from streamops.supervision.decision import Action
 
 
 @pytest.mark.parametrize(

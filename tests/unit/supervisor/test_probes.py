@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from streamops.restart import Remedy
+from streamops.failures import Remedy
 from streamops.spec import (
     CustomSink,
     CustomSource,
@@ -26,8 +26,8 @@ from streamops.spec import (
     SinkSpec,
 )
 from streamops.storage.address import local_path
-from streamops.supervisor import probes
-from streamops.supervisor.probes import PROBE_INTERVAL, NetworkProber, server_of
+from streamops.supervision import probes
+from streamops.supervision.probes import PROBE_INTERVAL, NetworkProber, server_of
 from support.clock import FakeClock
 from support.specs import a_stream
 

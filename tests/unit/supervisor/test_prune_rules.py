@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from streamops.control.fold import fold
 from streamops.control.records import Adopted, Position
 from streamops.control.state import LogState
+from streamops.reconcile.prune_rules import YOUNGEST, Leftover, StreamLeftovers, fates, may_go, to_date
 from streamops.spec import Keep
-from streamops.supervisor.reconcile.prune_rules import YOUNGEST, Leftover, StreamLeftovers, fates, may_go, to_date
 from support.observations import NOW
 from support.records import a_claim, a_state, a_submit, an_end, lawful_logs
 

@@ -15,13 +15,13 @@ from streamops.control.records import (
     StopRequested,
 )
 from streamops.launch import DriverState, DriverStatus, FoundDriver
-from streamops.supervisor import Action, Decision
-from streamops.supervisor.reconcile import FindingKind, Severity, reconcile
-from streamops.supervisor.reconcile.book import FindingBook
-from streamops.supervisor.reconcile.drivers import Fault, fault_of, may_be_killed
-from streamops.supervisor.reconcile.facts import Declaration, FleetFacts, StreamFacts, StreamTask
-from streamops.supervisor.reconcile.finding import Remedy, told, worst
-from streamops.supervisor.reconcile.repair import EVERYTHING, RECORDING, mandate
+from streamops.reconcile import FindingKind, Severity, reconcile
+from streamops.reconcile.book import FindingBook
+from streamops.reconcile.drivers import Fault, fault_of, may_be_killed
+from streamops.reconcile.facts import Declaration, FleetFacts, StreamFacts, StreamTask
+from streamops.reconcile.finding import Remedy, told, worst
+from streamops.reconcile.repair import EVERYTHING, RECORDING, mandate
+from streamops.supervision import Action, Decision
 from support.observations import NOW
 from support.records import a_claim, a_handle, a_log, a_state, a_submit, an_end, lawful_logs, token_of
 from support.specs import CHECKPOINT, seconds

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from streamops.control.attendance import Attendance
-from streamops.supervisor import Action, Decision
-from streamops.supervisor.reconcile import FindingKind, Severity, reconcile
-from streamops.supervisor.reconcile.facts import FleetFacts, StreamFacts
-from streamops.supervisor.reconcile.overdue import GRACE, Overdue, is_recent
+from streamops.reconcile import FindingKind, Severity, reconcile
+from streamops.reconcile.facts import FleetFacts, StreamFacts
+from streamops.reconcile.overdue import GRACE, Overdue, is_recent
+from streamops.supervision import Action, Decision
 from support.observations import NOW
 from support.records import a_claim, a_state, a_submit, an_end
 from support.specs import CHECKPOINT, SUPERVISOR

@@ -8,8 +8,8 @@ import pytest
 from streamops.control.attendance import UNATTENDED_AFTER, Attendance
 from streamops.control.records import Author, ClaimMode, MaintenanceBegun, Outcome, Parked, StopRequested
 from streamops.launch import DriverState, DriverStatus, FoundDriver
-from streamops.supervisor.reconcile import FindingKind, Severity, reconcile
-from streamops.supervisor.reconcile.facts import FleetFacts, StreamFacts, StreamTask
+from streamops.reconcile import FindingKind, Severity, reconcile
+from streamops.reconcile.facts import FleetFacts, StreamFacts, StreamTask
 from support.observations import NOW
 from support.records import a_claim, a_handle, a_state, a_submit, an_end, token_of
 from support.specs import CHECKPOINT, seconds

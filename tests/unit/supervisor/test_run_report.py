@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from streamops.backfill.report import RunOutcome, RunReport, report_run
 from streamops.control.records import (
     ClaimMode,
     MaintenanceBegun,
@@ -14,7 +15,6 @@ from streamops.control.records import (
     Position,
     StopRequested,
 )
-from streamops.supervisor.runs.report import RunOutcome, RunReport, report_run
 from support.clock import START
 from support.records import a_claim, a_log, a_record, a_submit, an_end
 from support.specs import seconds

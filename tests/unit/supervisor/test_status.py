@@ -27,16 +27,16 @@ from streamops.control.records import (
     UnknownBody,
 )
 from streamops.control.state import Epoch, LogState
-from streamops.health import LivenessKind, StallPolicy
+from streamops.failures import FailureClass, Remedy, RestartPolicy
 from streamops.launch import DriverState, DriverStatus
-from streamops.restart import FailureClass, Remedy, RestartPolicy
+from streamops.liveness import LivenessKind, StallPolicy
+from streamops.operations.drift import Declaration
+from streamops.operations.sight import Surroundings
 from streamops.spec import StreamSpec, Trigger
 from streamops.spec.wire import spec_text
-from streamops.supervisor import Action, Look, decide
-from streamops.supervisor.drift import Declaration
-from streamops.supervisor.observation import EpochFacts, Observation
-from streamops.supervisor.sight import Surroundings
-from streamops.supervisor.status import Phase, StreamStatus, stream_status
+from streamops.status import Phase, StreamStatus, stream_status
+from streamops.supervision import Action, Look, decide
+from streamops.supervision.observation import EpochFacts, Observation
 from support.specs import CHECKPOINT, SUPERVISOR, a_stream, seconds
 
 NOW = datetime.fromisoformat("2026-03-01T12:00:00+00:00")

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.supervisor.rounds.timed_work import Fate, Pace, Worked, work_on
+from streamops.fleet.timed_work import Fate, Pace, Worked, work_on
 
 SOON = timedelta(milliseconds=50)
 PATIENT = Pace(seats=4, seat=timedelta(minutes=1), limit=timedelta(minutes=1), budget=timedelta(minutes=1))

@@ -3,8 +3,8 @@
 import pytest
 
 from streamops.control.records import TopicSeen
-from streamops.coverage import Coverage, PartitionCoverage, Standing
-from streamops.supervisor.lags.topics_seen import topics_seen
+from streamops.retention import Coverage, PartitionCoverage, Standing
+from streamops.retention.topics_seen import topics_seen
 from support.clock import START
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from streamops.errors import SettingsError
-from streamops.health.verdict import Verdict
-from streamops.supervisor.rounds.verdict_change import VerdictChange, load_on_change, log_change
+from streamops.fleet.verdict_change import VerdictChange, load_on_change, log_change
+from streamops.verdict import Verdict
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.health.checkpoint.sample import HealthSample
-from streamops.health.verdict import Verdict
-from streamops.supervisor.rounds.health_history import HealthEntry, KeptChange, NotedChange
-from streamops.supervisor.rounds.health_look import HealthLook
-from streamops.supervisor.rounds.verdict_rules import Upkeep, has_record, is_untold, settled_verdict, upkeep_of
+from streamops.diagnosis.sample import HealthSample
+from streamops.fleet.health_history import HealthEntry, KeptChange, NotedChange
+from streamops.fleet.health_look import HealthLook
+from streamops.fleet.verdict_rules import Upkeep, has_record, is_untold, settled_verdict, upkeep_of
+from streamops.verdict import Verdict
 from support.clock import START
 from support.specs import a_stream
 

@@ -4,9 +4,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from streamops.restart import SinkGuarantee
 from streamops.spec import JdbcSink, KafkaSink, RestSink, SinkSpec
-from streamops.spec.sinks import FilesSink, FurtherSink
+from streamops.spec.sinks import FilesSink, FurtherSink, SinkGuarantee
 from streamops_sandbox.catalogue.case import Came
 from streamops_sandbox.catalogue.comparing import Difference, Row
 

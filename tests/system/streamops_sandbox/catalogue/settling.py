@@ -7,10 +7,10 @@ from streamops.checkpoint.input_files import read_input
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset, SourceOffset, parse_source_offset
 from streamops.control.layout import companion_checkpoint, control_folder
+from streamops.diagnosis.last_progress import last_progress
 from streamops.errors import StorageError
 from streamops.spec import FilesSource, StreamSpec
 from streamops.storage import ReadableStorage
-from streamops.supervisor.lags.last_progress import last_progress
 
 Ends = Mapping[tuple[str, int], int]
 """By topic and partition, the offset that the next record will get."""

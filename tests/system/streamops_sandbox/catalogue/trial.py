@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 from streamops.checkpoint.layout import COMMITS, OFFSETS, batch_id
 from streamops.clock import SystemClock
+from streamops.operations.requests import Requests, this_author
 from streamops.spec import StreamSpec
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.requests import Requests, this_author
 from streamops_sandbox.catalogue.settling import has_settled, topics_read
 from streamops_sandbox.catalogue.topics import ends
 from streamops_sandbox.drivers import LiveDriver, live_drivers

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from streamops.backfill.report import RunReport, report_run
 from streamops.control.log import LogReader
 from streamops.control.records import MaintenanceBegun, Record
 from streamops.storage.local import LocalStorage
-from streamops.supervisor.runs.report import RunReport, report_run
 from streamops_sandbox.chaos.book import Account, Book
 from streamops_sandbox.chaos.fleet import PATIENT
 from streamops_sandbox.chaos.kept import drawn_seed, run_kept

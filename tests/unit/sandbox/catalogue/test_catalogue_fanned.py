@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from streamops.restart import SinkGuarantee
 from streamops.spec import SinkSpec
+from streamops.spec.sinks import SinkGuarantee
 from streamops_sandbox.catalogue.case import Came
 from streamops_sandbox.catalogue.cases import case_of
 from streamops_sandbox.catalogue.outcome import Run, judge

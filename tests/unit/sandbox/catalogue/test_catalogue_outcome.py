@@ -2,9 +2,8 @@
 
 import pytest
 
-from streamops.restart import SinkGuarantee
 from streamops.spec import FilesSink, JdbcSink, KafkaSink, RestSink, SinkSpec
-from streamops.spec.sinks import CustomSink
+from streamops.spec.sinks import CustomSink, SinkGuarantee
 from streamops.spec.sources import FileFormat
 from streamops_sandbox.catalogue.case import Came
 from streamops_sandbox.catalogue.outcome import Run, judge, sink_words

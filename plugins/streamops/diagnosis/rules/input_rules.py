@@ -1,0 +1,146 @@
+"""Rules about the input folder of a file source: moved, rewritten, too old ever to be read, waiting."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+from streamops.checkpoint.input_files import InputFacts
+from streamops.diagnosis.expectations import Expectations
+from streamops.diagnosis.watch import Watch
+from streamops.liveness.pace import in_words
+from streamops.verdict import AtStart, Finding, Severity, StartEffect
+
+SHOWN = 5
+SAME_MOMENT = timedelta(seconds=1)
+"""Some file systems keep whole seconds only."""
+
+
+def unseen_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
+    """The input folder can't be listed from here."""
+    if found.problem:
+        yield Finding(
+            rule="unseen-input",
+            severity=Severity.UNKNOWN,
+            file=found.source,
+            evidence=f"{found.address!r}: {found.problem}",
+            meaning="whether the query would find its input is not known",
+            repair="see whether the address is right, and whether this host has what the query's hosts have",
+        )
+
+
+def moved_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
+    """No file that was ever read lies in the input folder: it is another one, and the log knows full addresses.
+
+    So on Spark 3.5 to 4.3.
+    """
+    if not found.is_moved:
+        return
+    yield Finding(
+        rule="moved-input",
+        severity=Severity.CRITICAL,
+        file=found.source,
+        evidence=f"{len(found.recorded)} files were read, none below {found.address!r}; the last was"
+        f" {found.recorded[-1].address!r}",
+        meaning="a start fails with `Wrong basePath` where its last batch had input; otherwise it reads all files anew",
+        repair="start the query with the folder that it has read so far, and put the files back there",
+        not_when="for a query that is meant to read another folder: give it a new checkpoint",
+        start=StartEffect(
+            kind=AtStart.REPEATS,
+            summary=f"nothing that was read lies below {found.address!r}: a start fails, or reads all files there as new",
+        ),
+    )
+
+
+def foreign_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
+    """Among what was read are files of another folder: an entry of the log is another query's, or was edited.
+
+    What it named itself is new to the source then (tried on 4.2.0).
+    """
+    if not found.outside:
+        return
+    evidence = (
+        f"{len(found.outside)} files outside of {found.address!r}: {_named([file.address for file in found.outside])}"
+    )
+    yield Finding(
+        rule="foreign-input",
+        severity=Severity.CRITICAL,
+        file=found.source,
+        evidence=evidence,
+        meaning="a start fails with `Wrong basePath` where its newest batch had them; otherwise it reads the files again that"
+        " stood there before",
+        repair=f"restore {found.source} from a copy",
+        not_when="when the query did read those folders, one after the other or by a pattern",
+        start=StartEffect(
+            kind=AtStart.UNDECIDED,
+            summary=f"{found.source} names {evidence}: a start fails on them, or reads again what stood there before",
+        ),
+    )
+
+
+def overwritten_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
+    """A file was written again after it was read: the source knows it by its name, and never reads it again (SPARK-26875)."""
+    read_at = {file.address: file.modified_at for file in found.recorded}
+    again = [
+        file.address
+        for file in found.files
+        if file.address in read_at and file.modified_at - read_at[file.address] > SAME_MOMENT
+    ]
+    if again:
+        yield Finding(
+            rule="overwritten-input",
+            severity=Severity.WARNING,
+            file=found.source,
+            evidence=f"{len(again)} files are younger than when they were read: {_named(again)}",
+            meaning="what is in them now is never read, and no error tells",
+            repair="write the new content under new names",
+            not_when="when they were only copied or touched: the content was read then",
+        )
+
+
+def aged_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
+    """A file is older than `maxFileAge` below the youngest that was read: the source passes over it for ever (SPARK-19813)."""
+    if found.is_moved or not found.recorded:
+        return
+    limit = _age_limit(found, expected)
+    old = [file.address for file in found.unread if file.modified_at < limit]
+    if old:
+        yield Finding(
+            rule="aged-input",
+            severity=Severity.WARNING,
+            file=found.source,
+            evidence=f"{len(old)} files were never read and are from before {limit:%Y-%m-%d %H:%M:%S} UTC: {_named(old)}",
+            meaning=f"with a `maxFileAge` of {in_words(expected.max_file_age)} they are never read, and no error tells",
+            repair="copy them under new names, so that they are young, or raise the source's option `maxFileAge`",
+            not_when="with `latestFirst` and a limit of files or bytes a batch, which switch `maxFileAge` off",
+        )
+
+
+def waiting_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
+    """Files lie there that the next batches will read."""
+    if found.is_moved:
+        return
+    limit = _age_limit(found, expected) if found.recorded else None
+    waiting = [file for file in found.unread if limit is None or file.modified_at >= limit]
+    if not waiting:
+        return
+    oldest = min(file.modified_at for file in waiting)
+    committed = watch.times.committed_at
+    since = f"; the last commit is {in_words(watch.now - committed)} old" if committed else ""
+    yield Finding(
+        rule="waiting-input",
+        severity=Severity.NOTE,
+        file=found.source,
+        evidence=f"{len(waiting)} files are not read yet, the oldest has waited for {in_words(watch.now - oldest)}{since}",
+        meaning="the next batches read them; if a query is meant to run all the time, see whether it does",
+    )
+
+
+def _age_limit(found: InputFacts, expected: Expectations) -> datetime:
+    youngest = max(file.modified_at for file in found.recorded)
+    try:
+        return youngest - expected.max_file_age
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)
+
+
+def _named(addresses: Sequence[str]) -> str:
+    return ", ".join(repr(address) for address in addresses[:SHOWN]) + (" …" if len(addresses) > SHOWN else "")

@@ -1,0 +1,26 @@
+"""Why a driver ended, what helps against it, and when to start again."""
+
+from streamops.failures.classify import Classification, Ending, classify
+from streamops.failures.failure_class import FailureClass, Remedy
+from streamops.failures.policy import (
+    RestartAdvice,
+    RestartPolicy,
+    RestartTiming,
+    advise_restart,
+    fruitless_row,
+    wait_after,
+)
+
+__all__ = [
+    "Classification",
+    "Ending",
+    "FailureClass",
+    "Remedy",
+    "RestartAdvice",
+    "RestartPolicy",
+    "RestartTiming",
+    "advise_restart",
+    "classify",
+    "fruitless_row",
+    "wait_after",
+]

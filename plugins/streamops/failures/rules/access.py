@@ -1,0 +1,100 @@
+"""Credentials. Asked before anything that is unavailable: a login that fails often looks like a server that is away."""
+
+from streamops.failures.failure_class import FailureClass
+from streamops.failures.rules.rule import Rule
+
+CREDENTIALS = (
+    Rule(
+        id="kafka-login",
+        failure_class=FailureClass.CREDENTIALS,
+        words=(
+            "SaslAuthenticationException",
+            "SslAuthenticationException",
+            "TopicAuthorizationException",
+            "GroupAuthorizationException",
+            "ClusterAuthorizationException",
+            "TransactionalIdAuthorizationException",
+            "IllegalSaslStateException",
+            "UnsupportedSaslMechanismException",
+        ),
+        source="Kafka clients 3.9, SPARK-25501; recorded case secured-wrong-password",
+    ),
+    Rule(
+        id="login-missing",
+        failure_class=FailureClass.CREDENTIALS,
+        words=(
+            "JAAS configuration",
+            "LoginException",
+            "Failed to load SSL keystore",
+            "GSSException",
+            "Kerberos tgt",
+            "NoAuthWithAWSException",
+            "Unable to load credentials",
+            "NoCredentialsError",
+        ),
+        source="Kafka clients 3.9, Hadoop 3.5, AWS SDK 2; recorded case secured-no-truststore",
+    ),
+    Rule(
+        id="token-expired",
+        failure_class=FailureClass.CREDENTIALS,
+        words=(") is expired", "ExpiredToken", "token has expired", "InvalidToken", "can't be found in cache"),
+        source="Hadoop 3.5, S3, Kafka; SPARK-25501, SPARK-27002",
+    ),
+    Rule(
+        id="certificate",
+        failure_class=FailureClass.CREDENTIALS,
+        words=("CERTIFICATE_VERIFY_FAILED", "SSLHandshakeException", "CertPathValidatorException"),
+        source="Python ssl, OpenJDK 17",
+    ),
+    Rule(
+        id="forbidden",
+        failure_class=FailureClass.CREDENTIALS,
+        words=(
+            "Status Code: 403",
+            "Status Code: 401",
+            "403 Forbidden",
+            "401 Unauthorized",
+            "HTTP Error 403",
+            "HTTP Error 401",
+            "403 Client Error",
+            "401 Client Error",
+            "response: code=403",
+            "response: code=401",
+            "AuthenticationFailed",
+            '", 403, ',
+        ),
+        source="HTTP: S3, GCS, Azure, WebHDFS, urllib, requests; recorded case sink-http-403",
+    ),
+    Rule(
+        id="secret-file",
+        failure_class=FailureClass.CREDENTIALS,
+        words=(
+            "SettingsError: sink.jdbc.password_file:",
+            "SettingsError: sink.rest.token_file:",
+            "SettingsError: sink.rest.url_file:",
+        ),
+        source="streamops.spark.sinks.secret_file; recorded case server-sink-postgres-password-file",
+    ),
+    Rule(
+        id="permission",
+        failure_class=FailureClass.CREDENTIALS,
+        words=(
+            "Permission denied",
+            "permission denied",
+            "\nPermissionError",
+            "AccessDenied",
+            "Access denied",
+            "Access Denied",
+            "AccessControlException",
+            "InsufficientPrivilege",
+            "Operation not permitted",
+            "Not authorized",
+            "authentication failed",
+            "Authentication failed",
+            " is forbidden: User ",
+            "Login failed for user",
+            "ORA-01017",
+        ),
+        source="POSIX, HDFS, S3, databases, Kubernetes; recorded case sink-no-permission",
+    ),
+)

@@ -1,0 +1,158 @@
+"""Memory, disk and room on the cluster. Asked first: what runs out of them fails in the oddest words afterwards."""
+
+from streamops.failures.failure_class import FailureClass, Remedy
+from streamops.failures.rules.reading import Voice
+from streamops.failures.rules.rule import Rule
+
+MEMORY = (
+    Rule(
+        id="container-over-memory",
+        failure_class=FailureClass.OUT_OF_MEMORY,
+        words=("exceeding physical memory limits", "exceeding virtual memory limits", "OOMKilled"),
+        source="YARN, ContainersMonitorImpl; Kubernetes, the reason of a container that ended",
+        faintest=Voice.WARNING,
+    ),
+    Rule(
+        id="executor-killed",
+        failure_class=FailureClass.OUT_OF_MEMORY,
+        words=("Exit status: 137", "exited with code 137", "exited with code 52", "Exit code is 137"),
+        beside=("ExecutorLostFailure",),
+        source="Spark 4.2, SparkExitCode: 137; recorded case process-executor-heap",
+    ),
+    Rule(
+        id="no-native-memory",
+        failure_class=FailureClass.OUT_OF_MEMORY,
+        words=(
+            "insufficient memory for the Java Runtime Environment",
+            "Could not reserve enough space",
+            "unable to create native thread",
+            "Cannot allocate memory",
+        ),
+        source="OpenJDK 17; errno 12 of Linux",
+    ),
+    Rule(
+        id="heap",
+        failure_class=FailureClass.OUT_OF_MEMORY,
+        words=(
+            "java.lang.OutOfMemoryError",
+            "OutOfMemory encountered",
+            "GC overhead limit exceeded",
+            "SparkOutOfMemoryError",
+            "[UNABLE_TO_ACQUIRE_MEMORY]",
+            "STORE_PROVIDER_OUT_OF_MEMORY]",
+        ),
+        source="OpenJDK 17, Spark 4.2 error classes; recorded case process-heap-crash",
+        faintest=Voice.WARNING,
+    ),
+    Rule(
+        id="python-memory",
+        failure_class=FailureClass.OUT_OF_MEMORY,
+        words=("\nMemoryError", "ArrayMemoryError", "Unable to allocate "),
+        source="Python, numpy",
+    ),
+    Rule(
+        id="result-too-large",
+        failure_class=FailureClass.OUT_OF_MEMORY,
+        words=("spark.driver.maxResultSize",),
+        source="Spark 4.2, TaskSetManager",
+    ),
+)
+
+DISK = (
+    Rule(
+        id="database-disk",
+        failure_class=FailureClass.SINK_UNAVAILABLE,
+        words=("errors.DiskFull", "could not extend file"),
+        source="PostgreSQL: it is the database's disk, not ours",
+    ),
+    Rule(
+        id="disk-full",
+        failure_class=FailureClass.DISK_FULL,
+        words=("No space left on device", "Not enough space left", "[Errno 28]"),
+        source="errno 28 of Linux; recorded case sink-delta-table-full",
+        faintest=Voice.WARNING,
+    ),
+    Rule(
+        id="quota",
+        failure_class=FailureClass.DISK_FULL,
+        words=("DSQuotaExceededException", "NSQuotaExceededException", "Disk quota exceeded", "[Errno 122]"),
+        source="HDFS, QuotaExceededException; errno 122 of Linux",
+    ),
+)
+
+CAPACITY = (
+    Rule(
+        id="no-room-for-driver",
+        failure_class=FailureClass.CLUSTER_CAPACITY,
+        words=(
+            "Insufficient memory",
+            "Insufficient cpu",
+            "Unschedulable",
+            "exceeded quota",
+            "AM resource limit exceeded",
+            "reason: Evicted",
+            "was low on resource",
+        ),
+        source="Kubernetes scheduler and quotas, YARN queues",
+        faintest=Voice.WARNING,
+    ),
+    Rule(
+        id="no-room-for-executors",
+        failure_class=FailureClass.CLUSTER_CAPACITY,
+        words=("Initial job has not accepted any resources", "was preempted"),
+        source="Spark 4.2, TaskSchedulerImpl and YarnAllocator",
+        faintest=Voice.WARNING,
+    ),
+    Rule(
+        id="manager-away",
+        failure_class=FailureClass.CLUSTER_CAPACITY,
+        words=("All masters are unresponsive",),
+        source="Spark 4.2, StandaloneSchedulerBackend",
+    ),
+    Rule(
+        id="resource-manager-away",
+        failure_class=FailureClass.CLUSTER_CAPACITY,
+        words=("Connection refused", "NoRouteToHost", "SocketTimeout"),
+        beside=("YarnClientImpl", "ResourceManager"),
+        source="Hadoop 3.5, YARN client",
+    ),
+)
+
+LOST_EXECUTORS = (
+    Rule(
+        id="executor-lost",
+        failure_class=FailureClass.TRANSIENT,
+        words=("ExecutorLostFailure", "FetchFailedException", "an output location for shuffle"),
+        faintest=Voice.VERDICT,
+        source="Spark 4.2, TaskEndReason and MapOutputTracker",
+    ),
+    Rule(
+        id="interrupted",
+        failure_class=FailureClass.TRANSIENT,
+        words=("java.lang.InterruptedException", "cancelled part of cancelled job group"),
+        faintest=Voice.VERDICT,
+        source="SPARK-39218, SPARK-48717: a stop reached the batch inside a Python function",
+    ),
+    Rule(
+        id="cluster-too-slow",
+        failure_class=FailureClass.TRANSIENT,
+        words=("Futures timed out after", "RpcTimeoutException", "Could not execute broadcast in"),
+        faintest=Voice.VERDICT,
+        source="Spark 4.2: calls between driver and executors, broadcasts",
+    ),
+    Rule(
+        id="python-worker-gone",
+        failure_class=FailureClass.TRANSIENT,
+        own_remedy=Remedy.RETRY_FEW,
+        words=("Python worker exited unexpectedly", "Python worker failed to connect back"),
+        faintest=Voice.VERDICT,
+        source="Spark 4.2, PythonRunner: native code of a library, or the kernel's memory killer",
+    ),
+    Rule(
+        id="jvm-crash",
+        failure_class=FailureClass.TRANSIENT,
+        own_remedy=Remedy.RETRY_FEW,
+        words=("A fatal error has been detected by the Java Runtime Environment",),
+        source="OpenJDK 17",
+    ),
+)

@@ -1,0 +1,1 @@
+"""What people ask for: stop, start, restart, release, adopt, forget. Planned, put on record, and followed."""

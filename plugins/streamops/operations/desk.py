@@ -1,0 +1,172 @@
+"""Where acts on one stream are planned, put on record and followed; the same for the terminal and for Airflow."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from streamops.clock import Clock
+from streamops.control.attendance import read_attendance
+from streamops.control.layout import control_folder
+from streamops.control.records import Author, Record, Released, RestartRequested
+from streamops.diagnosis.companions import read_checkpoints
+from streamops.errors import ControlLogError, StreamOpsError
+from streamops.launch.outsiders import find_outsiders
+from streamops.operations.act_plan import Act, ActPlan
+from streamops.operations.act_plans import (
+    plan_release,
+    plan_replacement,
+    plan_start,
+    plan_stop,
+    refuse_if_seen_alive,
+)
+from streamops.operations.act_progress import ActProgress, AwaitedStart, Stage, follow_start, follow_stop
+from streamops.operations.drift import declaration_of
+from streamops.operations.find_request import FoundRequest, find_request
+from streamops.operations.history import History, newest_history
+from streamops.operations.log_tail import records_backwards
+from streamops.operations.requests import Requests
+from streamops.operations.sight import Sight, Surroundings
+from streamops.spec import StreamSpec
+from streamops.storage import Storage
+from streamops.supervision.hand_over import FindOutsiders, Watching, unseen
+from streamops.supervision.place import refuse_unmounted
+from streamops.supervision.supervisor import Supervisor
+
+SUPERVISORS_PACE = timedelta(minutes=1)
+"""What a supervisor may take between a request and its act: its looks, a wait that ends, a slow place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """A plan that was carried out."""
+
+    plan: ActPlan
+    """As it was, or as it became when somebody was faster: then nothing is left to do."""
+    record: Record | None
+    """None when nothing was left to do."""
+
+    @property
+    def awaits(self) -> AwaitedStart | None:
+        """What shows that it has come about."""
+        if self.record and isinstance(self.record.body, RestartRequested):
+            # Perhaps not the epoch that was planned with: its driver may have been replaced meanwhile.
+            return AwaitedStart(epoch=self.record.body.epoch + 1)
+        return self.plan.awaits
+
+
+class Desk:
+    """One stream's desk, for one author. Its supervisor only looks."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        *,
+        storage: Storage,
+        clock: Clock,
+        state_root: str,
+        author: Author,
+        find_outsiders: FindOutsiders = find_outsiders,
+        watching: Watching = unseen,
+    ) -> None:
+        self.supervisor = supervisor
+        self.spec: StreamSpec = supervisor.spec
+        self._storage = storage
+        self._state_root = state_root
+        self.requests = Requests(
+            self.spec,
+            storage=storage,
+            clock=clock,
+            author=author,
+            find_outsiders=find_outsiders,
+            watching=watching,
+            guard=partial(refuse_unmounted, self.spec, storage=storage, state_root=state_root),
+        )
+        """The author's, for what is more than one of the four acts."""
+
+    def surroundings(self) -> Surroundings:
+        """Who looks after the stream and what is declared now. StorageError."""
+        attendance = read_attendance(self._storage, self._state_root, self.spec.name)
+        return Surroundings(attendance=attendance, declaration=declaration_of(self.spec))
+
+    def sight(self) -> Sight:
+        """All that a plan rests on. Raises StreamOpsError where the facts can't be had."""
+        look = self.supervisor.look()
+        seen = look.observation if look.observation.in_depth else self.supervisor.in_depth(look)
+        return Sight(look=look, around=self.surroundings(), seen=seen)
+
+    def confirm_dead(self, epoch: int, reason: str) -> Record:
+        """Put a person's word for the end of an epoch's driver on record.
+
+        ControlLogError where the driver is seen alive, before its beat is watched or after, or where that moves.
+        """
+        refuse_if_seen_alive(self.supervisor.look(), self.spec, epoch=epoch)
+        return self.requests.confirm_dead(
+            epoch, reason, refuse=lambda: refuse_if_seen_alive(self.supervisor.look(), self.spec, epoch=epoch)
+        )
+
+    def plan(self, act: Act, *, reason: str, force: bool = False) -> ActPlan:
+        """The plan of one of the four acts. Raises what the plans raise, and StreamOpsError."""
+        sight = self.sight()
+        match act:
+            case Act.STOP:
+                return plan_stop(sight, self.spec, reason=reason, force=force)
+            case Act.RESTART:
+                return plan_replacement(sight, self.spec, reason=reason, force=force)
+            case Act.START:
+                return plan_start(sight, self.spec, reason=reason, hand_over=self.requests.hand_over(act))
+            case Act.RELEASE:
+                return plan_release(sight, self.spec, reason=reason, hand_over=self.requests.hand_over(act))
+            case _:
+                raise ControlLogError(f"{act} is not an act that this desk plans")
+
+    def carry_out(self, plan: ActPlan) -> Carried:
+        """Put it on record; what it rests on is checked once more. ControlLogError when that has changed for the worse."""
+        try:
+            record = self._append(plan)
+        except ControlLogError:
+            now = self.plan(plan.act, reason=plan.reason, force=plan.force)
+            if now.is_needed:
+                raise
+            return Carried(plan=now, record=None)
+        if record is None:
+            return Carried(plan=self.plan(plan.act, reason=plan.reason, force=plan.force), record=None)
+        return Carried(plan=plan, record=record)
+
+    def limit(self, act: Act, *, force: bool = False) -> timedelta:
+        """How long an act may take: the driver's grace, a start, one trigger, and a supervisor's own pace."""
+        timings = self.spec.timings
+        grace = timings.stop if act in (Act.STOP, Act.RESTART) and not force else timedelta(0)
+        start = timings.start + self.spec.trigger.interval if act is not Act.STOP else timedelta(0)
+        return grace + start + SUPERVISORS_PACE
+
+    def progress(self, act: Act, awaited: AwaitedStart | None) -> ActProgress:
+        """How far an act has come. What can't be read is no answer, so it is pending."""
+        try:
+            look = self.supervisor.look()
+            if act is Act.STOP or awaited is None:
+                return follow_stop(look)
+            newest = look.observation.state.newest
+            counts = newest is not None and newest.number >= awaited.epoch
+            commit = read_checkpoints(self._storage, self.spec.checkpoint)[0].last_commit if counts else -1
+            return follow_start(look, self.spec, awaited, commit=commit)
+        except StreamOpsError as error:
+            return ActProgress(stage=Stage.PENDING, evidence=str(error))
+
+    def history(self, *, limit: int, acts_only: bool = False) -> History:
+        """The newest entries of the control log. StorageError."""
+        backwards = records_backwards(self._storage, control_folder(self.spec.checkpoint))
+        return newest_history(self.spec.name, backwards, limit=limit, acts_only=acts_only)
+
+    def find(self, mark: str, *, since: datetime) -> FoundRequest | None:
+        """A request that carries the mark in its reason and was recorded since then. StorageError."""
+        backwards = records_backwards(self._storage, control_folder(self.spec.checkpoint))
+        return find_request(backwards, mark, since=since)
+
+    def _append(self, plan: ActPlan) -> Record | None:
+        if plan.act is Act.STOP:
+            return self.requests.stop(plan.reason, force=plan.force)
+        if plan.act is Act.START:
+            return self.requests.start(plan.reason)
+        if plan.act is Act.RELEASE or plan.records == (Released.kind,):
+            return self.requests.release(plan.reason)
+        return self.requests.restart(plan.reason, force=plan.force)

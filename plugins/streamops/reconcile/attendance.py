@@ -1,0 +1,172 @@
+"""Who looks after a stream that may run: rules over its attendance and what the orchestrator says. Pure."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from streamops.control.state import Desire
+from streamops.reconcile.facts import StreamFacts, StreamTask
+from streamops.reconcile.finding import Finding, FindingKind, Remedy, Severity, finding_of
+
+AIRFLOW = "airflow:"
+"""How the names of supervisors begin that live in Airflow."""
+
+
+def supervision(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[Finding]:
+    """Who looks after a stream that may run: nobody, or somebody who could not restart it."""
+    yield from _never_begun(facts)
+    if not (facts.is_meant_to_run or facts.overstays(now)):
+        return
+    if facts.is_attended(now):
+        yield from _watched_in_vain(facts)
+        yield from _standing_still(facts)
+        return
+    if is_new:
+        return
+    yield _unattended(facts, Severity.CRITICAL)
+    if facts.is_meant_to_run and facts.is_down:
+        yield _lost(facts)
+
+
+def _never_begun(facts: StreamFacts) -> Iterator[Finding]:
+    """A scheduled stream whose DAG begins no runs, though nobody stopped it; during a run it is missed like any other."""
+    task = facts.task
+    is_resting = facts.is_scheduled and not facts.is_meant_to_run and facts.state.desire is Desire.RUNNING
+    if not is_resting or task is None or (task.is_present and not task.is_paused):
+        return
+    yield finding_of(
+        facts,
+        FindingKind.PAUSED_DAG if task.is_present else FindingKind.MISSING_DAG,
+        Severity.WARNING,
+        evidence=_cause(task),
+        meaning="no scheduled run of it begins, and its backlog grows",
+        repair=_advice(task, facts.stream),
+    )
+
+
+def _unattended(facts: StreamFacts, severity: Severity) -> Finding:
+    sign = facts.attendance
+    if sign:
+        evidence = (
+            f"unsupervised since {sign.at:%Y-%m-%d %H:%M:%S} UTC, the last sign of {sign.by.actor} on {sign.by.host}"
+        )
+    else:
+        evidence = "no supervisor has ever signed for it"
+    reason = _cause(facts.task)
+    return finding_of(
+        facts,
+        FindingKind.UNATTENDED,
+        severity,
+        evidence=f"{evidence}; {reason}" if reason else evidence,
+        meaning=_standing(facts),
+        repair=_advice(facts.task, facts.stream),
+    )
+
+
+def _standing(facts: StreamFacts) -> str:
+    if not facts.is_meant_to_run:
+        return "it was stopped and its driver does not obey: nobody is there to end it"
+    if facts.live_epochs:
+        return f"epoch {facts.live_epochs[-1]} runs; when it ends, nobody restarts it"
+    if facts.is_unseen:
+        return "its driver can't be seen from here; when it ends, nobody restarts it"
+    return "it does not run, and nobody starts it"
+
+
+def _cause(task: StreamTask | None) -> str:
+    """Why nobody signs, as far as the orchestrator tells; a run that lives but gets no worker comes last."""
+    if task is None:
+        return ""
+    if not task.is_present:
+        return f"Airflow has no DAG {task.dag}"
+    if task.is_paused:
+        return f"its DAG {task.dag} is paused"
+    if task.living_runs is None:
+        return ""
+    if task.is_deferred:
+        return f"the task of {task.dag} is deferred, and no trigger looks after it"
+    if task.living_runs:
+        return f"a run of {task.dag} lives, but its task gets no further"
+    return f"no run of {task.dag} lives"
+
+
+def _advice(task: StreamTask | None, stream: str) -> str:
+    by_hand = f"`streamops supervise {stream}` does without Airflow"
+    if task is None:
+        return f"start a supervisor again: the DAG of the stream, or {by_hand}"
+    if not task.is_present:
+        return f"see the import errors of the DAG file; until then {by_hand}"
+    if task.is_paused:
+        return f"`airflow dags unpause {task.dag}`, or `streamops stop {stream} --reason …` when a standstill is meant"
+    if task.is_deferred:
+        return f"see whether a triggerer runs and answers; until then {by_hand}"
+    return f"see what the scheduler, the pool and the workers do with {task.dag}; until then {by_hand}"
+
+
+def _lost(facts: StreamFacts) -> Finding:
+    newest, status, decision = facts.newest, facts.newest_status, facts.decision
+    end = newest.end if newest else None
+    said = f"{end.outcome} on record" if end else status.evidence if status else "it is gone"
+    due = f"; a supervisor would {decision.action}: {decision.reason}" if decision else ""
+    return finding_of(
+        facts,
+        FindingKind.LOST_DRIVER,
+        Severity.CRITICAL,
+        evidence=f"epoch {newest.number if newest else 0} has ended ({said}){due}",
+        meaning="the stream stands still, its backlog grows, and nobody starts it",
+        repair=f"get it supervised again; `streamops supervise {facts.stream} --once` starts it now",
+        remedy=Remedy.SETTLE,
+    )
+
+
+def _watched_in_vain(facts: StreamFacts) -> Iterator[Finding]:
+    """Airflow runs no task of a DAG that is paused or gone: its trigger still watches, and wakes nobody."""
+    sign, task = facts.attendance, facts.task
+    if task is None or sign is None or not sign.by.actor.startswith(AIRFLOW):
+        return
+    if task.is_present and not task.is_paused:
+        return
+    yield finding_of(
+        facts,
+        FindingKind.PAUSED_DAG if task.is_present else FindingKind.MISSING_DAG,
+        Severity.CRITICAL,
+        evidence=_cause(task),
+        meaning="its trigger watches it still, but when its driver ends, nobody restarts it",
+        repair=_advice(task, facts.stream),
+    )
+
+
+def _standing_still(facts: StreamFacts) -> Iterator[Finding]:
+    """Somebody signs for a stream that does not run: what was due long ago is not done, or it waits without end.
+
+    What the stream waited for may have answered a moment ago: then nobody is late yet for certain.
+    """
+    overdue, sign = facts.overdue, facts.attendance
+    if overdue is None or sign is None:
+        return
+    decision, who = overdue.decision, f"{sign.by.actor} on {sign.by.host}"
+    since = f" since {facts.changed_at:%Y-%m-%d %H:%M:%S} UTC" if facts.changed_at else ""
+    if overdue.is_act:
+        yield finding_of(
+            facts,
+            FindingKind.OVERDUE,
+            Severity.WARNING if overdue.waited_for else Severity.CRITICAL,
+            evidence=f"nothing was done{since}, and {_claimed_in_vain(facts)}{decision.action} is due: {decision.reason}",
+            meaning=f"the stream stands still, its backlog grows, and {who}, who looks after it, gets no further",
+            repair=f"see the log of {who}; `streamops supervise {facts.stream} --once` tells what is in the way",
+        )
+    elif overdue.is_endless_wait:
+        yield finding_of(
+            facts,
+            FindingKind.WAITING,
+            Severity.WARNING,
+            evidence=f"it waits{since}: {decision.reason}",
+            meaning="the stream stands still, and this does not end by itself",
+            repair=f"do what the evidence says; `streamops status {facts.stream}` tells more",
+        )
+
+
+def _claimed_in_vain(facts: StreamFacts) -> str:
+    newest = facts.newest
+    if newest is None or newest.submission or not newest.is_open:
+        return ""
+    return f"epoch {newest.number} was claimed and never submitted; "

@@ -1,0 +1,293 @@
+"""Reads what the reconciler compares. Reads only.
+
+One look at the process table and one at the registry for all streams; for each stream one snapshot, the end of its log
+and one sign. The orchestrator is asked about the rest: one call a stream, more only where nobody attends.
+"""
+
+import logging
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from streamops.backfill.facts import BackfillDoors, BackfillFacts, read_backfills
+from streamops.clock import Clock
+from streamops.control.attendance import read_attendance
+from streamops.control.drivers import read_traces
+from streamops.control.layout import control_folder
+from streamops.control.log import read_record
+from streamops.control.records import VerdictChanged
+from streamops.control.registry import RegistryEntry, read_registry
+from streamops.control.snapshot import load_state
+from streamops.control.state import LogState
+from streamops.errors import StreamOpsError
+from streamops.launch import DriverState, DriverStatus, FoundDriver, Launcher, why_unseen
+from streamops.reconcile.facts import (
+    ALIVE,
+    Declaration,
+    Declared,
+    FleetFacts,
+    OrchestratorFacts,
+    StreamFacts,
+)
+from streamops.reconcile.overdue import GRACE, overdue
+from streamops.spec import Mode, StreamSpec
+from streamops.storage import Storage
+from streamops.supervision.supervisor import Look, Supervisor
+
+log = logging.getLogger(__name__)
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+THREADS = 8
+MOST_VERDICTS = 50
+"""Records in a row that are read to find one that is no verdict."""
+PATIENCE = timedelta(seconds=15)
+"""How long nobody at all may answer before the streams that are left count as unreadable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doors:
+    """What the reconciler works with."""
+
+    storage_for: Callable[[str], Storage]
+    launcher: Launcher
+    clock: Clock
+    supervisor_of: Callable[[StreamSpec], Supervisor]
+    orchestrator: OrchestratorFacts | None = None
+    patience: timedelta = PATIENCE
+
+
+def fleet_facts(declared: Declared, doors: Doors) -> FleetFacts:
+    """Everything about the declared streams, and about those that were declared once.
+
+    The process table is read before any log: a driver that is in it has been claimed before, so a log that does not
+    know it does not know it.
+    """
+    at = doors.clock.now()
+    troubles: list[str] = []
+    living = _asked(doors.launcher.living, "the process table", troubles) or ()
+    registry = _asked(
+        lambda: read_registry(doors.storage_for(declared.state_root), declared.state_root), "the registry", troubles
+    )
+    troubles += [f"a registry entry can't be read: {entry.reason}" for entry in registry.broken] if registry else []
+    subjects = _subjects(declared, registry.entries if registry else ())
+    by_control: dict[str, tuple[FoundDriver, ...]] = {}
+    for driver in living:
+        by_control[driver.control] = (*by_control.get(driver.control, ()), driver)
+    specs = {spec.name: spec for spec in declared.specs}
+
+    def read(subject: StreamFacts) -> StreamFacts:
+        spec = specs[subject.stream] if subject.declaration is Declaration.VALID else None
+        found = by_control.get(control_folder(subject.checkpoint), ())
+        return _stream_facts(subject, spec, found, doors, declared)
+
+    facts = _read_all(subjects, read, patience=doors.patience)
+    ours = {control_folder(subject.checkpoint) for subject in subjects}
+    return FleetFacts(
+        at=at,
+        streams=tuple(_with_task(stream, doors, at) for stream in facts),
+        strays=tuple(driver for driver in living if driver.control not in ours and _is_stray(driver, doors)),
+        troubles=tuple(troubles),
+        settings_faults=tuple(text for name, text in declared.wrong if not name),
+        settings_age=_age(declared.changed_at, at),
+    )
+
+
+def _subjects(declared: Declared, registry: Iterable[RegistryEntry]) -> tuple[StreamFacts, ...]:
+    """Whom to look at: streams as declared, wrong ones as far as they were started, and checkpoints left behind."""
+    entries = {entry.stream: entry for entry in registry}
+    problems: dict[str, tuple[str, ...]] = {}
+    for name, text in declared.wrong:
+        problems[name] = (*problems.get(name, ()), text)
+    valid = [
+        StreamFacts(
+            stream=spec.name,
+            problems=problems.pop(spec.name, ()),
+            has_left=spec.name in declared.left,
+            checkpoint=spec.checkpoint,
+            stop_grace=spec.timings.stop,
+            is_scheduled=spec.mode is Mode.SCHEDULED,
+        )
+        for spec in declared.specs
+    ]
+    wrong = [
+        StreamFacts(
+            stream=name,
+            declaration=Declaration.WRONG,
+            problems=texts,
+            checkpoint=entries[name].checkpoint if name in entries else "",
+        )
+        for name, texts in problems.items()
+        if name
+    ]
+    known = {spec.name: spec.checkpoint for spec in declared.specs}
+    left = [
+        StreamFacts(stream=name, declaration=Declaration.GONE, checkpoint=entry.checkpoint)
+        for name, entry in entries.items()
+        if name not in problems and known.get(name) != entry.checkpoint
+    ]
+    return (*valid, *wrong, *left)
+
+
+def _stream_facts(
+    subject: StreamFacts, spec: StreamSpec | None, found: tuple[FoundDriver, ...], doors: Doors, declared: Declared
+) -> StreamFacts:
+    """The facts of one stream. Drivers are asked for after the log was read: what lives then is no thing of the past."""
+    if not subject.checkpoint:
+        return subject
+    storage, control = doors.storage_for(subject.checkpoint), control_folder(subject.checkpoint)
+    state, state_root = load_state(storage, control), declared.state_root
+    facts = replace(
+        subject,
+        state=state,
+        statuses=tuple(_statuses(state, storage, control, doors.launcher)),
+        living=tuple(driver for driver in found if doors.launcher.poll(driver.handle).state in ALIVE),
+        attendance=read_attendance(doors.storage_for(state_root), state_root, subject.stream),
+        backfills=_backfills(subject, doors, state_root) if spec else (),
+    )
+    if not facts.is_meant_to_run or facts.live_epochs or _is_of_another(facts, state):
+        return facts
+    look = doors.supervisor_of(spec).look() if spec else None
+    seen = look.observation.state if look else state
+    changed_at = declared.changed_at if seen.is_empty else _acted_at(storage, control, seen)
+    facts = replace(facts, changed_at=changed_at)
+    return _with_decision(facts, spec, look) if spec and look else facts
+
+
+def _statuses(
+    state: LogState, storage: Storage, control: str, launcher: Launcher
+) -> Iterator[tuple[int, DriverStatus]]:
+    for epoch in state.open_epochs:
+        if epoch.submission:
+            yield epoch.number, launcher.poll(epoch.submission.handle)
+        elif unseen := why_unseen(launcher, read_traces(storage, control, epoch.number)):
+            yield epoch.number, DriverStatus(state=DriverState.UNKNOWN, evidence=unseen)
+
+
+def _backfills(subject: StreamFacts, doors: Doors, state_root: str) -> tuple[BackfillFacts, ...]:
+    ways = BackfillDoors(storage_for=doors.storage_for, launcher=doors.launcher, state_root=state_root)
+    return read_backfills(subject.stream, subject.checkpoint, ways)
+
+
+def _with_decision(facts: StreamFacts, spec: StreamSpec, look: Look) -> StreamFacts:
+    """Time by the clock of whoever signs, where it is ahead: most of the log is stamped by it."""
+    now = max(look.observation.now, facts.attendance.at) if facts.attendance else look.observation.now
+    late = overdue(look, spec, changed_at=facts.changed_at, now=now)
+    return replace(facts, decision=look.decision, overdue=late)
+
+
+def _acted_at(storage: Storage, control: str, state: LogState) -> datetime:
+    """When the log last got a record other than a verdict: one that comes and goes must not look like somebody at work."""
+    newest = read_record(storage, control, state.next_number - 1)
+    record = newest
+    while isinstance(record.body, VerdictChanged) and record.number > max(0, newest.number - MOST_VERDICTS):
+        record = read_record(storage, control, record.number - 1)
+    return record.at
+
+
+def _is_of_another(facts: StreamFacts, state: LogState) -> bool:
+    return bool(state.stream) and state.stream != facts.stream
+
+
+def _with_task(facts: StreamFacts, doors: Doors, at: datetime) -> StreamFacts:
+    """Asked in one thread: a task of Airflow has a single line to its server."""
+    is_wanted = facts.is_meant_to_run or facts.is_scheduled
+    is_supervised = facts.declaration is Declaration.VALID and not facts.trouble and is_wanted
+    if doors.orchestrator is None or not is_supervised:
+        return facts
+    in_detail = not facts.is_attended(at)
+    return replace(facts, task=doors.orchestrator.task_of(facts.stream, in_detail=in_detail))
+
+
+def _is_stray(driver: FoundDriver, doors: Doors) -> bool:
+    """A driver of other settings is none of ours, unless its log is gone: then it should have halted by itself."""
+    try:
+        state = load_state(doors.storage_for(driver.control), driver.control)
+        return state.is_empty and doors.launcher.poll(driver.handle).state in ALIVE
+    except StreamOpsError:
+        return False
+    except Exception:
+        # It is a stranger's process: whatever its arguments mean, our streams are judged.
+        log.warning("the driver %s can't be placed", driver.handle.process, exc_info=True)
+        return False
+
+
+def written_at(path: str) -> datetime | None:
+    """When a settings file was written last; None where that can't be told."""
+    try:
+        return datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
+    except OSError:
+        return None
+
+
+def _age(moment: datetime | None, now: datetime) -> timedelta | None:
+    """How old; None where that can't be told, nor by a stamp that is far ahead."""
+    is_known = moment is not None and moment - now < GRACE
+    return max(timedelta(0), now - moment) if moment and is_known else None
+
+
+def _asked(ask: Callable[[], T], what: str, troubles: list[str]) -> T | None:
+    try:
+        return ask()
+    except StreamOpsError as error:
+        troubles.append(f"{what} can't be read: {error}")
+    except Exception as error:
+        log.warning("%s can't be read", what, exc_info=True)
+        troubles.append(f"{what} can't be read: {type(error).__name__}: {error}")
+    return None
+
+
+def _read_all(
+    subjects: Sequence[StreamFacts], read: Callable[[StreamFacts], StreamFacts], *, patience: timedelta
+) -> tuple[StreamFacts, ...]:
+    """Each subject with its facts, in order; a slow or dead place neither holds the others up nor hides them."""
+    found = answers(subjects, lambda subject: _read(subject, read), patience=patience)
+    silence = f"no answer within {patience.total_seconds():.0f} s"
+    return tuple(found.get(number) or replace(subject, trouble=silence) for number, subject in enumerate(subjects))
+
+
+def answers(subjects: Sequence[S], ask: Callable[[S], T], *, patience: timedelta) -> dict[int, T]:
+    """What each subject answers, by its place in the row; without those that were still silent after nobody at all had
+    answered for `patience`. `ask` must not raise.
+
+    Threads that hang in a dead file system are daemons, so that they can't keep the process alive.
+    """
+    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[int, T]] = queue.SimpleQueue()
+    for number in range(len(subjects)):
+        waiting.put(number)
+
+    def work() -> None:
+        while True:
+            try:
+                number = waiting.get_nowait()
+            except queue.Empty:
+                return
+            done.put((number, ask(subjects[number])))
+
+    for _ in range(min(THREADS, len(subjects))):
+        threading.Thread(target=work, name="streamops-reconcile", daemon=True).start()
+    found: dict[int, T] = {}
+    while len(found) < len(subjects):
+        try:
+            number, answer = done.get(timeout=patience.total_seconds())
+        except queue.Empty:
+            break
+        found[number] = answer
+    return found
+
+
+def _read(subject: StreamFacts, read: Callable[[StreamFacts], StreamFacts]) -> StreamFacts:
+    try:
+        return read(subject)
+    except StreamOpsError as error:
+        return replace(subject, trouble=str(error))
+    except Exception as error:
+        # Whatever is wrong with this one stream, the others are judged.
+        log.warning("stream=%s can't be read", subject.stream, exc_info=True)
+        return replace(subject, trouble=f"{type(error).__name__}: {error}")

@@ -1,6 +1,0 @@
-"""The table of failures: how each is recognised, and in which order."""
-
-from streamops.restart.rules.rule import Rule, rules_by_stage
-from streamops.restart.rules.table import STAGES, rules
-
-__all__ = ["STAGES", "Rule", "rules", "rules_by_stage"]

@@ -1,0 +1,16 @@
+"""Is what a query needs next still there, and until when? Pure: positions and broker facts in, judgement out."""
+
+from streamops.retention.cover import SECOND_LOOK, Coverage, OffsetRange, PartitionCoverage, Standing, cover
+from streamops.retention.needs import PartitionNeed, SourceNeeds, needs_of
+
+__all__ = [
+    "SECOND_LOOK",
+    "Coverage",
+    "OffsetRange",
+    "PartitionCoverage",
+    "PartitionNeed",
+    "SourceNeeds",
+    "Standing",
+    "cover",
+    "needs_of",
+]

@@ -1,0 +1,140 @@
+"""What a decision rests on: one stream at one moment, as plain values. No reader is imported here."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.inspect import CheckpointSnapshot
+from streamops.checkpoint.source_offsets import OffsetForm
+from streamops.control.drivers import DriverTraces, Heartbeat
+from streamops.control.records import DriverHandle
+from streamops.control.registry import RegistryEntry
+from streamops.control.state import Epoch, LogState, Note
+from streamops.diagnosis.rules.delta_source_rules import DeltaSourceView
+from streamops.launch import DriverState, DriverStatus
+from streamops.progress import ProgressHistory
+from streamops.retention import Coverage
+from streamops.sink import SinkView
+from streamops.spec import TriggerKind
+
+CLOCK_ERROR = timedelta(hours=1)
+"""No clock of a host that takes part is further behind than this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reachability:
+    """The answer of a probe."""
+
+    target: str
+    is_reachable: bool | None
+    """None where this place can't tell; then only the back-off counts."""
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochFacts:
+    """One epoch whose driver may live."""
+
+    epoch: Epoch
+    traces: tuple[DriverTraces, ...]
+    status: DriverStatus | None
+    """The launcher's word; None where no submit is on record."""
+    found: tuple[DriverHandle, ...]
+    """Living drivers with this epoch's token, looked for where no submit is on record."""
+    stood_still: timedelta
+    """How long its beat, or the lack of one, has not changed under this observer's eyes."""
+    watched: timedelta
+    """How long this observer has known the epoch in its present standing (claimed, or submitted)."""
+    status_for: timedelta = timedelta(0)
+    """How long the launcher has said the same."""
+    foreign_batch: int | None = None
+    """A batch in the checkpoint that this epoch's driver, which runs, can't have planned; None for none."""
+    unseen: str = ""
+    """Why `found` says nothing of a driver that left these traces; empty where a living one would be found."""
+    progress: ProgressHistory = field(default_factory=ProgressHistory)
+    """Of the newest instance; read only when it can change the judgement."""
+
+    @property
+    def is_beat_hidden(self) -> bool:
+        """Whether a beat is there that can't be read: it may move all the time."""
+        return any(trace.hides_beat for trace in self.traces)
+
+    def is_at_work(self, halt: timedelta) -> bool:
+        """Whether its one driver lives by the launcher's word and by its beat, and has not said that it ends."""
+        if self.status is None or self.status.state is not DriverState.RUNNING or len(self.traces) != 1:
+            return False
+        is_beating = self.heartbeat is not None and self.stood_still < halt
+        return is_beating and self.traces[0].exit is None and self.foreign_batch is None
+
+    @property
+    def heartbeat(self) -> Heartbeat | None:
+        """The newest beat of the epoch's newest instance."""
+        return newest_beat(self.traces)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One stream at one moment."""
+
+    now: datetime
+    state: LogState
+    epochs: tuple[EpochFacts, ...]
+    """Epochs whose end nobody has proven, oldest first."""
+    checkpoint: CheckpointFacts | None
+    """Read only when no submitted epoch is open: a running query owns its checkpoint."""
+    companions: tuple[CheckpointFacts, ...] = ()
+    in_depth: tuple[CheckpointSnapshot, ...] = ()
+    """The checkpoint and then its companions with all that a start would come across; read only when one is next."""
+    coverages: tuple[Coverage, ...] = ()
+    """Of each checkpoint in `in_depth`, what its query needs and what Kafka has; none where nobody was asked."""
+    source_table: DeltaSourceView | None = None
+    """The Delta table that the stream is declared to read, read with `in_depth`; None where it reads something else."""
+    stateful_operators: int = 0
+    """As many as the newest batch of the stream's own query told of, read with `in_depth`; 0 where nobody knows."""
+    sink: SinkView | None = None
+    """What the declared table has of the stream's own query, read with `in_depth`; None where no table is found."""
+    fails_on_data_loss: bool = True
+    """Whether the source is declared to fail where records are lost."""
+    is_backfill: bool = False
+    """Whether no option of the source lets it pass over what is lost: a driver of a backfill always fails on it."""
+    trigger: TriggerKind = TriggerKind.PROCESSING_TIME
+    """Of the next driver."""
+    tracks_progress_async: bool = False
+    """Whether the logs of the stream's own checkpoint have holes by intent."""
+    source_form: OffsetForm | None = None
+    """Of the offsets of the declared source; None where it is not known."""
+    confs: tuple[tuple[str, str], ...] = ()
+    """Settings of the next driver: what a checkpoint does not pin, they decide."""
+    registry_conflicts: tuple[str, ...] = ()
+    registered: RegistryEntry | None = None
+    """What the registry knows of the stream, read with `checkpoint`."""
+    unchanged_for: timedelta = timedelta(0)
+    """How long the log has not grown under this observer's eyes."""
+    epochs_ahead: int = 0
+    """The highest epoch that left traces here and that the log knows nothing of; 0 for none."""
+    dependency: Reachability | None = None
+    """What the last failure makes the stream wait for, and whether it answers."""
+    host: str = ""
+    """Where the observer is."""
+    wish_watched: timedelta = timedelta(0)
+    """How long the present wish for the driver's end has been on record under this observer's eyes."""
+
+    def since(self, moment: datetime) -> timedelta:
+        """How long ago a record of the log was written; one from a clock that is ahead is as old as the log's silence."""
+        return self.now - moment if moment <= self.now else self.unchanged_for
+
+    def asked_for(self, wish: Note) -> timedelta:
+        """How long ago somebody asked. The stamp of another host counts only as far as this observer has watched.
+
+        Its clock may be behind, and a driver must not lose its grace by that. A stamp older than CLOCK_ERROR is believed,
+        so that observers who never stay long come to an end too.
+        """
+        stamped = self.since(wish.at)
+        is_believed = wish.by.host == self.host or stamped > CLOCK_ERROR
+        return stamped if is_believed else min(stamped, self.wish_watched)
+
+
+def newest_beat(traces: tuple[DriverTraces, ...]) -> Heartbeat | None:
+    """Of whichever instance wrote last."""
+    beats = [trace.heartbeat for trace in traces if trace.heartbeat]
+    return max(beats, key=lambda beat: beat.at, default=None)

@@ -1,1 +1,0 @@
-"""One look at a checkpoint and what lies around it, judged."""
