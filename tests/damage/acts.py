@@ -426,6 +426,8 @@ def _break_table(scene: Scene) -> str:
 
 def _break_topic(scene: Scene) -> str:
     cluster, topic = Cluster.at(scene.workshop.spark.bootstrap), scene.folder.name
+    if topic not in cluster.topics():
+        return "the topic is gone already"
     what = scene.draw.choice(["records", "records", "delete", "remake", "partition"])
     if what == "records":
         before = scene.draw.choice([2, 5, 6, 7, 8])

@@ -129,12 +129,16 @@ def _restore_files(patient: Patient, finding: Finding) -> None:
         raise CannotBeDoneError(f"the copy has no {place}")
     # A file of state that is broken may be named for those that it refers to.
     root = source if source.is_dir() else source.parent
+    restored = 0
     for file in sorted(root.rglob("*")):
         target = patient.folder / file.relative_to(patient.copy)
         hidden = file.name.startswith(".")
         if file.is_file() and not hidden and (not target.exists() or target.read_bytes() != file.read_bytes()):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, target)
+            restored += 1
+    if not restored:
+        raise CannotBeDoneError(f"the copy has no more of {place}")
 
 
 def _restore_state_files(patient: Patient, finding: Finding) -> None:
@@ -152,6 +156,24 @@ def _restore_each(*places: str) -> Act:
                 patient.restore(place)
 
     return act
+
+
+def _restore_commit_and_entry(patient: Patient, finding: Finding) -> None:
+    named = re.search(r"restore (commits/\d+) and (offsets/\d+)", str(finding["repair"]))
+    assert named
+    for name in named.groups():
+        patient.restore(f"checkpoint/{name}")
+
+
+def _restore_state_files_or_commit(patient: Patient, finding: Finding) -> None:
+    """Whichever the copy has: files under the names that are missing, or the commit that gives other names."""
+    missing = re.findall(r"\d+_[0-9a-f-]{36}\.\w+", str(finding["evidence"]))
+    if missing and not any(list((patient.copy / "checkpoint" / "state").rglob(name)) for name in missing):
+        named = re.search(r"has none of these names, (commits/\d+)", str(finding["repair"]))
+        assert named
+        patient.restore(f"checkpoint/{named[1]}")
+    else:
+        _restore_state_files(patient, finding)
 
 
 def _restore_quoted(patient: Patient, finding: Finding) -> None:
@@ -429,6 +451,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
             act=_delete_commit,
             is_allowed=lambda patient: "unique-ids" not in patient.kind.name,
         ),
+        Way(
+            name="restore commit and entry",
+            phrase=r"restore commits/\d+ and offsets/\d+ from a copy",
+            act=_restore_commit_and_entry,
+        ),
     ),
     "commits-ahead": (
         Way(name="restore the offsets", phrase="restore the missing offset entries", act=_restore_missing_offsets),
@@ -479,6 +506,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way(name="restore the entry", phrase=r"restore offsets/\d+ from a copy", act=_restore_quoted),
         Way(name="restore", phrase="restore it from a copy", act=_restore_files),
         Way(name="write anew", phrase="or write it anew: ", act=_rewrite_source_log),
+        Way(
+            name="restore the entry instead",
+            phrase=r"where a copy ends there, too, restore offsets/\d+",
+            act=_restore_quoted,
+        ),
     ),
     "unreadable-source-log": (RESTORE,),
     "misplaced-source-entries": (
@@ -493,6 +525,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
     "moved-input": (Way(name="put back", phrase="put the files back there", act=_put_input_back),),
     "unloadable-state": (
         Way(name="restore the commit", phrase=r"restore commits/\d+ from a copy", act=_restore_commit),
+        Way(
+            name="restore the files, or the commit that names them",
+            phrase=r"restore the files from a copy.*or where it has none of these names, commits/\d+",
+            act=_restore_state_files_or_commit,
+        ),
         Way(name="restore", phrase="restore the files from a copy.*delete the hidden `.crc`", act=_restore_state_files),
         Way(name="rename", phrase="rename the temporary files"),
         Way(name="go back", phrase="otherwise go back to a version"),
@@ -515,7 +552,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
             act=_offsets_of_progress,
         ),
     ),
-    "unlike-offsets": (RESTORE_BOTH, ENDS_OF_BOTH),
+    "unlike-offsets": (
+        RESTORE_BOTH,
+        ENDS_OF_BOTH,
+        Way(name="declare", phrase="declare the source that the checkpoint was written with"),
+    ),
     "backward-range": (RESTORE_BOTH, ENDS_OF_BOTH),
     "impossible-file-offsets": (RESTORE_BOTH, ENDS_OF_BOTH, RESTORE),
     "repeated-source-ids": (RESTORE_BOTH, ENDS_OF_BOTH),

@@ -35,7 +35,7 @@ class Rows:
         lines = [json.loads(line) for line in ledger.read_text().splitlines()] if ledger.exists() else []
         attempts: dict[int, list[str]] = {}
         for line in lines:
-            attempts.setdefault(line["batch"], []).append(json.dumps(sorted(line["rows"])))
+            attempts.setdefault(line["batch"], []).append(json.dumps(sorted(line["rows"], key=json.dumps)))
         last = {line["batch"]: line["rows"] for line in lines}
         if kind.is_updating:
             newest = {row[0]: row for batch in sorted(last) for row in last[batch]}

@@ -46,6 +46,11 @@ class Cluster:
             assert time.monotonic() < until, f"{topic} is still there"
             time.sleep(0.1)
 
+    def topics(self) -> frozenset[str]:
+        """Those that the cluster has now."""
+        onlooker = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        return frozenset(onlooker.list_topics(timeout=5).topics)
+
     def add_partitions(self, topic: str, total: int) -> None:
         self._admin.create_partitions([NewPartitions(topic, total)])[topic].result(timeout=30)
 

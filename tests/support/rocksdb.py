@@ -1,8 +1,30 @@
 """Writes the files of a RocksDB state store as Spark does."""
 
 import json
+import struct
 import zipfile
 from io import BytesIO
+from pathlib import Path
+
+import xxhash
+
+RECORDED = {file.name: file for file in sorted((Path(__file__).parents[1] / "data").rglob("*.sst"))}
+"""SST files that real Spark wrote, in the recorded checkpoints."""
+
+
+def _block(content: bytes) -> bytes:
+    return content + struct.pack("<BI", 0, xxhash.xxh3_64_intdigest(content) & 0xFFFFFFFF)
+
+
+def _empty_sst() -> bytes:
+    """Two blocks without entries, the metaindex and the index, and the footer that leads to them."""
+    no_entries = struct.pack("<II", 0, 1)
+    blocks = _block(no_entries) * 2
+    handles = bytes([0, len(no_entries), len(blocks) // 2, len(no_entries)])
+    return blocks + bytes([4]) + handles.ljust(40, b"\0") + struct.pack("<IQ", 5, 0x88E241B785F4CFF7)
+
+
+EMPTY_SST = _empty_sst()
 
 
 def snapshot_zip(ssts: dict[str, int], logs: dict[str, int] | None = None) -> bytes:
@@ -19,10 +41,10 @@ def snapshot_zip(ssts: dict[str, int], logs: dict[str, int] | None = None) -> by
     return content.getvalue()
 
 
-def store_at(version: int, *, partition: int = 0, sst: bytes = b"12345") -> dict[str, bytes]:
+def store_at(version: int, *, partition: int = 0, sst: bytes = EMPTY_SST) -> dict[str, bytes]:
     """One store whose newest snapshot is of that version; its only SST file is the content given."""
     folder = f"state/0/{partition}"
     return {
-        f"{folder}/{version}.zip": snapshot_zip({"000008-0a1b.sst": 5}),
+        f"{folder}/{version}.zip": snapshot_zip({"000008-0a1b.sst": len(EMPTY_SST)}),
         f"{folder}/SSTs/000008-0a1b.sst": sst,
     }

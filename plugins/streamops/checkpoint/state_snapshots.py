@@ -1,12 +1,13 @@
 """Whether the RocksDB snapshots that a start loads are whole: each file in their manifests is there, with its size.
 
-Spark classes: RocksDBFileManager, RocksDBCheckpointMetadata; 3.5 to 4.3. Told from sizes, without RocksDB: what is inside an
-SST file of the right size is not looked at.
+Spark classes: RocksDBFileManager, RocksDBCheckpointMetadata; 3.5 to 4.3. Told without RocksDB: from sizes, and for small files
+from the checksums that they hold themselves.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from streamops.checkpoint.sst_blocks import sst_trouble
 from streamops.checkpoint.state_metadata import ManifestFile, parse_snapshot_zip, parse_spark_checksum
 from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError, ObjectUnreadableError
 from streamops.storage import ReadableStorage, join, parent
@@ -17,6 +18,7 @@ MAX_SNAPSHOTS = 20
 MAX_COMPARED = 1 << 20
 """Bytes of a file of a snapshot up to which it is compared with Hadoop's side file."""
 SHOWN = 5
+_SST = ".sst"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,8 @@ class BrokenStateFile:
     """Whether it is the schema of a store, and none of its versions."""
     is_left_behind: bool = False
     """Whether it is Hadoop's side file of a file that is gone: it keeps a start from writing that anew."""
+    may_stay_unread: bool = False
+    """Whether it shows only where its rows are looked for, in a batch or when RocksDB writes files anew."""
     lacks_files: bool = False
     """Whether files are missing; otherwise the snapshot itself is cut, or a file has another size."""
 
@@ -98,16 +102,25 @@ def _judged(storage: ReadableStorage, checkpoint: str, file: str, checksums: Che
     # The maintenance deletes a snapshot before the files that it alone refers to.
     if not wrong or address.rpartition("/")[2] not in storage.list(folder):
         return None
-    shown = ", ".join(text for text, _ in wrong[:SHOWN])
+    shown = ", ".join(one.reason for one in wrong[:SHOWN])
     return BrokenStateFile(
         file=file,
         reason=f"{shown}{' …' if len(wrong) > SHOWN else ''}",
-        lacks_files=any(is_missing for _, is_missing in wrong),
+        may_stay_unread=all(one.may_stay_unread for one in wrong),
+        lacks_files=any(one.is_missing for one in wrong),
     )
 
 
-def _wrong(storage: ReadableStorage, folder: str, name: str, files: Sequence[ManifestFile]) -> list[tuple[str, bool]]:
-    """What is wrong with the files of a manifest, and whether they are missing."""
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """What is wrong with a file of a manifest."""
+
+    reason: str
+    is_missing: bool = False
+    may_stay_unread: bool = False
+
+
+def _wrong(storage: ReadableStorage, folder: str, name: str, files: Sequence[ManifestFile]) -> list[_Wrong]:
     if not files:
         return []
     sizes = {
@@ -116,20 +129,25 @@ def _wrong(storage: ReadableStorage, folder: str, name: str, files: Sequence[Man
     wrong = []
     for file in files:
         if file.name not in sizes:
-            wrong.append((f"{name}/{file.name} is missing", True))
+            wrong.append(_Wrong(f"{name}/{file.name} is missing", is_missing=True))
         elif sizes[file.name] != file.size:
-            wrong.append((f"{name}/{file.name} has {sizes[file.name]} bytes, the manifest says {file.size}", False))
-        elif file.size <= MAX_COMPARED and _is_changed(storage, join(folder, name, file.name)):
-            wrong.append((f"{name}/{file.name} is not what its side file was written for", False))
+            reason = f"{name}/{file.name} has {sizes[file.name]} bytes, the manifest says {file.size}"
+            wrong.append(_Wrong(reason))
+        elif file.size <= MAX_COMPARED:
+            wrong += _within(storage, join(folder, name, file.name), shown=f"{name}/{file.name}")
     return wrong
 
 
-def _is_changed(storage: ReadableStorage, address: str) -> bool:
-    """Whether a file is not the one that Hadoop's side file was written for, which Spark asks when it copies it."""
+def _within(storage: ReadableStorage, address: str, *, shown: str) -> list[_Wrong]:
+    """What is wrong within a file: Spark asks Hadoop's side file when it copies it, and RocksDB the checksums that it holds."""
     try:
-        return is_stale(storage, address, storage.read(address))
+        content = storage.read(address)
+        if is_stale(storage, address, content):
+            return [_Wrong(f"{shown} is not what its side file was written for")]
     except ObjectNotFoundError:
-        return False
+        return []
+    trouble = sst_trouble(content) if address.endswith(_SST) else None
+    return [_Wrong(f"{shown}: {trouble.reason}", may_stay_unread=trouble.is_data)] if trouble else []
 
 
 def spark_trouble(storage: ReadableStorage, address: str, content: bytes) -> str:

@@ -9,7 +9,7 @@ from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from support.base_checkpoint import ADDRESS, files, stored
 from support.counting_storage import CountingStorage
-from support.rocksdb import snapshot_zip, store_at
+from support.rocksdb import EMPTY_SST, snapshot_zip, store_at
 from support.state_files import CHANGES
 from support.storage import SwitchableStorage
 
@@ -29,8 +29,13 @@ def test_a_whole_snapshot_is_opened_and_nothing_is_said():
     ("change", "broken"),
     [
         pytest.param(
+            {SST: EMPTY_SST[:3] + b"?" + EMPTY_SST[4:]},
+            BrokenStateFile(file=ZIP, reason="SSTs/000008-0a1b.sst: its block at byte 0 is not as it was written"),
+            id="a changed byte of what each start reads",
+        ),
+        pytest.param(
             {SST: b"1234"},
-            BrokenStateFile(file=ZIP, reason="SSTs/000008-0a1b.sst has 4 bytes, the manifest says 5"),
+            BrokenStateFile(file=ZIP, reason=f"SSTs/000008-0a1b.sst has 4 bytes, the manifest says {len(EMPTY_SST)}"),
             id="B49: another size",
         ),
         pytest.param(

@@ -15,7 +15,7 @@ from streamops.verdict import Severity, worst_first, worst_of
 from support.base_checkpoint import ADDRESS, BASE_ID, HEADER, INPUT, entry, files, header, source_entry, stored, without
 from support.delta_offsets import offset, reading
 from support.plans import findings_on
-from support.rocksdb import store_at
+from support.rocksdb import EMPTY_SST, store_at
 from support.state_files import CHANGES, schema
 from support.storage import SwitchableStorage
 
@@ -543,6 +543,12 @@ LOUD = [
         rules=("offsets-moved-back",),
     ),
     Row(
+        because="a commit that can't be read, and no entry of its batch",
+        files=files(offsets_4=None, commits_4=b"v1\n{"),
+        verdict=CRITICAL,
+        rules=("unreadable-last-commit", "commits-ahead"),
+    ),
+    Row(
         because="an entry of v2 with an empty line",
         files=files(offsets_3=entry(3) + b"\n", offsets_4=entry(4).replace(b"v1", b"v2") + b"\n\n"),
         verdict=CRITICAL,
@@ -746,4 +752,6 @@ def test_a_snapshot_that_is_damaged_says_how_many_were_opened():
     (found,) = findings_of(Row(because="", files=files() | store_at(5, sst=b""), verdict=CRITICAL))
 
     assert found.file == "state/0/0/5.zip"
-    assert found.evidence == ("SSTs/000008-0a1b.sst has 0 bytes, the manifest says 5 (1 of 1 snapshots were opened)")
+    assert found.evidence == (
+        f"SSTs/000008-0a1b.sst has 0 bytes, the manifest says {len(EMPTY_SST)} (1 of 1 snapshots were opened)"
+    )

@@ -27,9 +27,9 @@ from streamops.control.records import (
     UnknownBody,
     VerdictChanged,
 )
+from streamops.operations import history as history_module
 from streamops.operations.history import READ_LIMIT, HistoryEntry, newest_history, tell
 from streamops.operations.log_tail import UnreadableRecord, records_backwards
-from streamops.operations import history as history_module
 from streamops.storage.memory import MemoryStorage
 from support.records import a_claim, a_log, a_submit, an_end, lawful_logs, logs, write_log
 from support.storage import InterruptibleStorage

@@ -280,6 +280,7 @@ def unreadable_last_commit(facts: CheckpointFacts, expected: Expectations) -> It
     for broken in facts.broken:
         if broken.file != file or broken.damage is Damage.VERSION:
             continue
+        has_range = facts.last_commit <= facts.last_offset
         yield Finding(
             rule="unreadable-last-commit",
             severity=Severity.CRITICAL,
@@ -287,7 +288,9 @@ def unreadable_last_commit(facts: CheckpointFacts, expected: Expectations) -> It
             evidence=broken.reason,
             meaning=FAILS,
             repair=f"delete {file} and `.{facts.last_commit}.crc` beside it: batch {facts.last_commit} runs again with"
-            " exactly its range",
+            " exactly its range"
+            if has_range
+            else f"restore {file} and {OFFSETS}/{facts.last_commit} {BACKUP}",
             not_when="when the sink is not idempotent, or the query keeps state in checkpoint format v2: the entry names the"
             " state's files",
             start=unreadable(broken, _COMMIT_ERRORS.get(broken.damage, "")),

@@ -51,7 +51,12 @@ def missing_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> 
             else start.summary,
             repair=f"restore {OFFSETS}/{snapshot.facts.last_offset} {BACKUP}: a batch takes one id of a source's log"
             if source.log_offset > begun + 1
-            else f"restore it {BACKUP}, or write it anew: {_rebuilt(found.log if found else CompactLog())}",
+            else f"restore it {BACKUP}, or write it anew: {_rebuilt(found.log if found else CompactLog())}"
+            + (
+                f"; where a copy ends there, too, restore {OFFSETS}/{snapshot.facts.last_offset}"
+                if begun == UNTOLD
+                else ""
+            ),
             not_when="do not delete the source's folder: the error stays the same",
             start=start,
         )

@@ -94,8 +94,8 @@ def unloadable_state(snapshot: CheckpointSnapshot, expected: Expectations) -> It
         if commit is not None
         else f"rename the temporary files that hold {', '.join(left[:SHOWN])}: they may be the only copies"
         if left
-        else f"restore the files {BACKUP}, {_SIDE_FILES}; otherwise go back to a version that all partitions still have, or"
-        " build the state anew from the source",
+        else f"restore the files {BACKUP}, {_SIDE_FILES}{_or_the_commit(snapshot)}; otherwise go back to a version that all"
+        " partitions still have, or build the state anew from the source",
         not_when="do not empty the partition alone: its earlier versions are then asked for",
         start=StartEffect(
             kind=AtStart.FAILS,
@@ -114,6 +114,14 @@ def _commit_of_ids(snapshot: CheckpointSnapshot) -> int | None:
     if facts.last_commit < facts.next_batch - 1:
         return facts.next_batch - 1
     return facts.last_commit if facts.commit is not None and not facts.commit.has_state_ids else None
+
+
+def _or_the_commit(snapshot: CheckpointSnapshot) -> str:
+    """Files with ids are those that the newest commit names: where a copy has none of them, the commit is of another time."""
+    facts = snapshot.facts
+    if facts.commit is None or not facts.commit.has_state_ids:
+        return ""
+    return f", or where it has none of these names, {COMMITS}/{facts.last_commit}, which gives them"
 
 
 def broken_state_file(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
@@ -144,6 +152,11 @@ def _at_broken_state(broken: BrokenStateFile, snapshot: CheckpointSnapshot, expe
     engine = expected.engine
     known = "" if broken.is_schema else engine.missing_state_error if broken.lacks_files else engine.broken_state_error
     what = f"{broken.file}: {broken.reason}"
+    if broken.may_stay_unread:
+        return StartEffect(
+            kind=AtStart.UNDECIDED,
+            summary=f"{what}: the batch that looks for a row in there fails, and so does RocksDB when it writes its files anew",
+        )
     return StartEffect(
         kind=AtStart.FAILS,
         summary=f"the state that batch {snapshot.facts.next_batch} needs can't be loaded: {what}",
