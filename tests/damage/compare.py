@@ -100,6 +100,9 @@ class Judgement:
 SAFE = frozenset({"safe", "safe-if-idempotent"})
 ASYNC = "async progress tracking"
 """In a summary that says that input comes again in other batches, as it does with that even where nothing is damaged."""
+DROPPED = "drops every batch up to that"
+"""In a summary that foretells that the sink drops what batches read now. No file tells whether they read what they did before:
+where a source is read in steps of one size, they do."""
 UNDECIDED = frozenset({"blocked", "unknown"})
 
 
@@ -168,6 +171,8 @@ def _of_futile(restart: dict[str, Any], truth: Truth) -> Judgement:
 
 
 def _of_unsafe(restart: dict[str, Any], truth: Truth) -> Judgement:
+    if not truth.is_bad and truth.sees_batches and truth.reran and DROPPED in restart["summary"]:
+        return Judgement(Result.UNDECIDED, "the batches that the sink dropped, as foretold, came out as before")
     if not truth.is_bad:
         return Judgement(Result.WRONG_ALARM, f"unsafe, and it {_went(truth)}")
     if truth.went is Went.FAILS and not restart["expected_error"]:

@@ -19,8 +19,12 @@ UNSEEN_AND_FAILED = Truth(error="Incomplete log file offsets/5", unknowable=TAKE
 UNREADABLE = Truth(ran=(6, 7), sink_error="FileNotFoundException")
 
 
-def report(safety, *, verdict="ok", next_batch=None, error="", findings=(), ranges=()):
-    restart = {"safety": safety, "next_batch": next_batch, "expected_error": error, "summary": "what it says"}
+DROPPED = "the sink has batch 5 of this query already, and drops every batch up to that without an error"
+AS_BEFORE = Truth(ran=(3, 4, 5, 6), reran=(3, 4, 5), sees_batches=True)
+
+
+def report(safety, *, verdict="ok", next_batch=None, error="", findings=(), ranges=(), summary="what it says"):
+    restart = {"safety": safety, "next_batch": next_batch, "expected_error": error, "summary": summary}
     restart["ranges"] = list(ranges)
     return {"verdict": verdict, "restart": restart, "findings": list(findings)}
 
@@ -61,6 +65,13 @@ CRITICAL = {"rule": "sink-behind", "severity": "critical"}
         ),
         pytest.param(report("unsafe"), LOST, Result.AGREE, id="unsafe, and rows are lost"),
         pytest.param(report("unsafe"), RERAN, Result.WRONG_ALARM, id="unsafe, and only the batch in flight came again"),
+        pytest.param(
+            report("unsafe", summary=DROPPED),
+            AS_BEFORE,
+            Result.UNDECIDED,
+            id="dropped as foretold, and it was the same",
+        ),
+        pytest.param(report("unsafe", summary=DROPPED), FINE, Result.WRONG_ALARM, id="nothing was dropped"),
         pytest.param(report("unsafe"), FAILED, Result.WRONG_KIND, id="silence foretold, and an error came"),
         pytest.param(
             report("unsafe", error="CONCURRENT"), FAILED_AFTER_A_BATCH, Result.AGREE, id="written and failed, as said"

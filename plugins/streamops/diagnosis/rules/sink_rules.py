@@ -29,12 +29,13 @@ def sink_ahead(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Finding
         evidence=f"{_named(view.before)} has batch {has} of this query, the checkpoint has planned"
         f" {f'batch {planned}' if planned >= 0 else 'none'}",
         meaning=f"{_span(planned + 1, has)} will run, be committed, and be dropped by the sink: the rows are lost, and no error"
-        " tells",
+        " tells, unless each batch reads what it read before",
         repair="restore the checkpoint that wrote them from a copy; otherwise " + _fresh_start(view.before),
         not_when="do not go on until the batch ids have passed: what comes until then is lost",
         start=StartEffect(
             kind=AtStart.LOSES,
-            summary=f"the sink has batch {has} of this query already, and drops every batch up to that without an error",
+            summary=f"the sink has batch {has} of this query already, and drops every batch up to that without an error:"
+            " what they read now is lost, unless it is what they read before",
         ),
     )
 
