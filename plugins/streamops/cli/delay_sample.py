@@ -7,8 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from streamops.cli.estimate_options import LONGEST
+from streamops.durations import EXPECTED, parse_duration
 from streamops.errors import SettingsError
-from streamops.settings.durations import EXPECTED, parse_duration
 
 MOST_BYTES = 16 * 1024 * 1024
 """Two million delays, read in some seconds: far more than a share needs."""

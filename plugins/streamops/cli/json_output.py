@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from streamops.cli.act_result import ActResult
 from streamops.cli.backfill_text import BackfillAnswer, ListedBackfill, answer_fields, listed_fields
@@ -15,17 +16,19 @@ from streamops.formatting import brief as brief
 from streamops.operations.history import History
 from streamops.operations.outlook import Outlook
 from streamops.retention.lag import StreamLag
-from streamops.settings import Settings, SettingsProblem
 from streamops.status import StreamStatus
+
+if TYPE_CHECKING:
+    from streamops.settings import Settings, SettingsProblem
 
 
 class JsonOutput:
     """One JSON document on stdout. Moments are ISO 8601 in UTC, durations seconds."""
 
-    def statuses(self, statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> None:
+    def statuses(self, statuses: Sequence[StreamStatus], problems: Sequence["SettingsProblem"]) -> None:
         self._print({"streams": [_status_fields(status) for status in statuses], "problems": _fields(problems)})
 
-    def drifts(self, statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> None:
+    def drifts(self, statuses: Sequence[StreamStatus], problems: Sequence["SettingsProblem"]) -> None:
         streams = [
             {
                 "stream": status.stream,
@@ -47,7 +50,7 @@ class JsonOutput:
     def lags(self, lags: Sequence[StreamLag], *, in_detail: bool) -> None:
         self._print({"streams": [lag_fields(lag) for lag in lags]})
 
-    def settings(self, settings: Settings) -> None:
+    def settings(self, settings: "Settings") -> None:
         streams = [spec.name for spec in settings.streams]
         self._print(
             {
@@ -92,7 +95,7 @@ def _drift_fields(status: StreamStatus) -> dict[str, object] | None:
     return {**dataclasses.asdict(status.drift), "marks": status.drift.marks}
 
 
-def _fields(problems: Iterable[SettingsProblem]) -> list[dict[str, object]]:
+def _fields(problems: Iterable["SettingsProblem"]) -> list[dict[str, object]]:
     return [dataclasses.asdict(problem) for problem in problems]
 
 

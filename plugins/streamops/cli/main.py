@@ -6,36 +6,20 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from streamops import __version__
-from streamops.cli import (
-    backfill,
-    batches,
-    catchup,
-    check,
-    config,
-    dlq,
-    estimate,
-    forget,
-    history,
-    init,
-    lag,
-    logs,
-    plan,
-    reconcile,
-    requests,
-    status,
-    supervise,
-)
+from streamops.cli.lazy_commands import LazyCommands
 from streamops.cli.talk import say
-from streamops.cli.wiring import Session, Wiring
 from streamops.errors import SettingsError, StreamOpsError
-from streamops.settings import default_settings_path
+
+if TYPE_CHECKING:
+    from streamops.cli.wiring import Wiring
 
 app = typer.Typer(
+    cls=LazyCommands,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -43,27 +27,6 @@ app = typer.Typer(
     help="Operations for Spark Structured Streaming: look at streams, stop and start them, keep them running.",
     epilog="Exit codes: 0 fine, 1 failed, 2 usage or settings, 3 warning, 4 unknown or critical.",
 )
-app.command()(init.init)
-app.command()(status.status)
-app.command()(check.check)
-app.command()(plan.plan)
-app.command()(lag.lag)
-app.command()(requests.stop)
-app.command()(requests.start)
-app.command()(requests.restart)
-app.command()(requests.release)
-app.command()(requests.adopt)
-app.command()(forget.forget)
-app.command()(catchup.catchup)
-app.command()(backfill.backfill)
-app.command()(batches.batches)
-app.command()(dlq.dlq)
-app.command()(history.history)
-app.command()(logs.logs)
-app.command()(supervise.supervise)
-app.command()(reconcile.reconcile)
-app.add_typer(estimate.app, name="estimate")
-app.add_typer(config.app, name="config")
 
 
 def _version(asked: bool) -> None:
@@ -89,11 +52,14 @@ def _begin(
         typer.Option("--version", help="Show the version.", callback=_version, is_eager=True, show_default=False),
     ] = False,
 ) -> None:
+    # What `--help` and `--version` do without: it brings the clients of all that commands look at.
+    from streamops.cli.wiring import Session, Wiring
+
     wiring = context.obj if isinstance(context.obj, Wiring) else Wiring()
-    context.obj = Session(config_path or default_settings_path(), wiring)
+    context.obj = Session(config_path, wiring)
 
 
-def main(argv: Sequence[str] | None = None, *, wiring: Wiring | None = None) -> int:
+def main(argv: Sequence[str] | None = None, *, wiring: "Wiring | None" = None) -> int:
     """Run one command line; its exit code."""
     options: dict[str, Any] = {"args": None if argv is None else list(argv), "obj": wiring, "prog_name": "streamops"}
     try:

@@ -8,8 +8,8 @@ import typer
 
 from streamops.cli.wiring import Session
 from streamops.control.texts import REASON_LIMIT, reason_trouble
+from streamops.durations import parse_duration
 from streamops.errors import SettingsError
-from streamops.settings.durations import parse_duration
 
 
 def session_of(context: typer.Context) -> Session:

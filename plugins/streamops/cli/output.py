@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rich.text import Text
 
@@ -22,8 +22,10 @@ from streamops.operations.act_progress import Stage
 from streamops.operations.history import History
 from streamops.operations.outlook import Outlook
 from streamops.retention.lag import StreamLag
-from streamops.settings import Settings, SettingsProblem
 from streamops.status import StreamStatus
+
+if TYPE_CHECKING:
+    from streamops.settings import Settings, SettingsProblem
 
 _UNBOUNDED = 10_000
 """Columns of a pipe or file: one stream a line, whatever its length."""
@@ -32,11 +34,11 @@ _UNBOUNDED = 10_000
 class Output(Protocol):
     """One method for each kind of answer."""
 
-    def statuses(self, statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> None:
+    def statuses(self, statuses: Sequence[StreamStatus], problems: Sequence["SettingsProblem"]) -> None:
         """Where the streams stand, and what is wrong with the settings of others."""
         ...
 
-    def drifts(self, statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> None:
+    def drifts(self, statuses: Sequence[StreamStatus], problems: Sequence["SettingsProblem"]) -> None:
         """How what runs differs from what is declared."""
         ...
 
@@ -52,7 +54,7 @@ class Output(Protocol):
         """What streams have not read yet; in detail partition by partition."""
         ...
 
-    def settings(self, settings: Settings) -> None:
+    def settings(self, settings: "Settings") -> None:
         """What a settings file declares and what is wrong with it."""
         ...
 
@@ -90,7 +92,7 @@ class TextOutput:
         if not self._console.is_terminal:
             self._console.width = _UNBOUNDED
 
-    def statuses(self, statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> None:
+    def statuses(self, statuses: Sequence[StreamStatus], problems: Sequence["SettingsProblem"]) -> None:
         if statuses:
             self._console.print(status_table(statuses), soft_wrap=False)
         for status in statuses:
@@ -100,7 +102,7 @@ class TextOutput:
         if not statuses and not problems:
             self._console.print("no streams are declared")
 
-    def drifts(self, statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> None:
+    def drifts(self, statuses: Sequence[StreamStatus], problems: Sequence["SettingsProblem"]) -> None:
         for status in statuses:
             for line in drift_lines(status):
                 self._console.print(line)
@@ -131,7 +133,7 @@ class TextOutput:
             if more := rest(lag):
                 self._console.print(more)
 
-    def settings(self, settings: Settings) -> None:
+    def settings(self, settings: "Settings") -> None:
         since = {kept.name: kept.since for kept in settings.kept}
         for spec in settings.streams:
             if spec.name in since:
@@ -181,7 +183,7 @@ class TextOutput:
         sys.stdout.writelines(f"{line}\n" for line in log.lines)
         sys.stdout.flush()
 
-    def _problems(self, problems: Iterable[SettingsProblem]) -> None:
+    def _problems(self, problems: Iterable["SettingsProblem"]) -> None:
         for problem in problems:
             self._console.print(Text(str(problem), style="red"))
 

@@ -1,15 +1,17 @@
 """`streamops status`: where the streams stand."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from streamops.cli.look import statuses_of
 from streamops.cli.options import AsJson, Streams, session_of
 from streamops.cli.output import output
-from streamops.settings import SettingsProblem
 from streamops.status import AS_WANTED, Phase, StreamStatus
+
+if TYPE_CHECKING:
+    from streamops.settings import SettingsProblem
 
 
 def status(
@@ -53,7 +55,7 @@ def status(
     raise typer.Exit(exit_code(found, problems))
 
 
-def exit_code(statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> int:
+def exit_code(statuses: Sequence[StreamStatus], problems: Sequence["SettingsProblem"]) -> int:
     """The worst of all streams; a stream with wrong settings may run well, but nobody can look after it."""
     if any(status.needs_attention for status in statuses):
         return 4
@@ -68,7 +70,7 @@ def _is_odd(status: StreamStatus) -> bool:
     return status.phase not in AS_WANTED or status.has_odd_records or has_left
 
 
-def drift_exit_code(statuses: Sequence[StreamStatus], problems: Sequence[SettingsProblem]) -> int:
+def drift_exit_code(statuses: Sequence[StreamStatus], problems: Sequence["SettingsProblem"]) -> int:
     """Whether everything runs as declared, as far as that can be told."""
     if any(status.drift is None and status.phase is Phase.UNKNOWN for status in statuses):
         return 4

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from streamops.backfill.backfill_desk import BackfillDesk, places_of
 from streamops.backfill.facts import BackfillDoors, read_backfills
@@ -28,12 +28,14 @@ from streamops.launch.outsiders import find_outsiders
 from streamops.operations.desk import Desk
 from streamops.operations.requests import this_author, this_person
 from streamops.operations.sight import Surroundings
-from streamops.settings import Settings, settings_in_force
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
 from streamops.supervision import Look, Supervisor
 from streamops.supervision.hand_over import FindOutsiders
 from streamops.supervision.place import refuse_unmounted
+
+if TYPE_CHECKING:
+    from streamops.settings import Settings
 
 S = TypeVar("S", bound=Supervisor)
 
@@ -73,19 +75,30 @@ class Wiring:
 class Session:
     """One call of the command line: a settings file and the doors to the world."""
 
-    def __init__(self, path: Path, wiring: Wiring) -> None:
-        self.path = path
+    def __init__(self, path: Path | None, wiring: Wiring) -> None:
+        """`path`: None for the file that counts when nobody says otherwise."""
+        self._path = path
         self.wiring = wiring
         self.registry = SharedRegistry(wiring.clock)
         self._settings: Settings | None = None
+
+    @property
+    def path(self) -> Path:
+        """Of the settings file."""
+        # To load what reads settings takes longer than most commands: whoever needs none does without.
+        from streamops.settings import default_settings_path
+
+        return self._path or default_settings_path()
 
     @property
     def clock(self) -> Clock:
         """The clock of this call."""
         return self.wiring.clock
 
-    def settings(self) -> Settings:
+    def settings(self) -> "Settings":
         """The settings that are in force, read once; SettingsError when there are none."""
+        from streamops.settings import settings_in_force
+
         if self._settings is None:
             self._settings = usable(settings_in_force(self.path, clock=self.clock))
             for problem in self._settings.whole:
@@ -163,7 +176,7 @@ class Session:
         return LogReader.of_checkpoint(storage_for(spec.checkpoint, access=spec.file_access), spec.checkpoint)
 
 
-def usable(settings: Settings) -> Settings:
+def usable(settings: "Settings") -> "Settings":
     """The settings; SettingsError when not even the frame of the file is sound, and no good version of it is kept."""
     if not settings.state_root:
         raise SettingsError("\n".join(str(problem) for problem in settings.whole))

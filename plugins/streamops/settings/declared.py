@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from streamops.settings.durations import parse_duration
+from streamops.durations import parse_duration
 
 
 def _as_written(value: object) -> object:

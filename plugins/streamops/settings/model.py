@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
+from streamops.durations import EXPECTED as A_DURATION
+from streamops.durations import format_duration
 from streamops.failures import FailureClass, Remedy, RestartPolicy
 from streamops.liveness import StallAction, StallPolicy
 from streamops.settings.declared import Count, Declared, Duration, Name, PositiveDuration, Text
-from streamops.settings.durations import EXPECTED as A_DURATION
-from streamops.settings.durations import format_duration
 from streamops.settings.model_places import DeclaredSink, DeclaredSource
 from streamops.settings.namespace import EXPECTED as A_NAMESPACE
 from streamops.settings.namespace import checked_namespace

@@ -5,8 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from streamops.durations import EXPECTED as A_DURATION
 from streamops.settings.declared import Declared, Duration, Name, Servers, Text, Topic
-from streamops.settings.durations import EXPECTED as A_DURATION
 from streamops.spec import FileFormat
 from streamops.spec.sinks import SinkGuarantee
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from streamops.durations import format_duration
 from streamops.failures import RestartPolicy
 from streamops.launch.environment import is_declarable
 from streamops.liveness import StallPolicy
 from streamops.settings.collector import Collector
-from streamops.settings.durations import format_duration
 from streamops.settings.folders import resolve_state_folder
 from streamops.settings.job_file import look_at_job
 from streamops.settings.model import (

@@ -7,7 +7,7 @@ or repeat rows that the declaration promises to keep apart.
 from collections.abc import Iterator
 from datetime import timedelta
 
-from streamops.settings.durations import format_duration
+from streamops.durations import format_duration
 from streamops.settings.model import DeclaredStream, DeclaredTrigger
 from streamops.settings.problems import Refusal, shown
 from streamops.settings.yaml_file import Place

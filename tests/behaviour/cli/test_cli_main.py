@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from streamops import __version__
+from streamops.cli.lazy_commands import COMMANDS as COMMANDS_BY_NAME
 from streamops.cli.main import main
 
 COMMANDS = ("status", "stop", "start", "restart", "release", "adopt", "history", "logs", "supervise", "config")
@@ -58,3 +59,18 @@ def test_the_package_runs_as_a_module() -> None:
     )
 
     assert (answer.returncode, answer.stdout) == (0, f"{__version__}\n"), answer.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS_BY_NAME)
+def test_each_command_is_there_and_has_a_help_of_its_own(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    assert f"Usage: streamops {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["check", "."]], ids=["help", "a folder is judged"])
+def test_what_needs_no_settings_does_not_load_them(argv: list[str], tmp_path: Path) -> None:
+    code = f"import sys; from streamops.cli.main import main; main({argv!r}); print('streamops.settings' in sys.modules, file=sys.stderr)"
+
+    answer = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert answer.stderr.splitlines()[-1] == "False"

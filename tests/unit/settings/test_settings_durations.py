@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.settings.durations import format_duration, parse_duration
+from streamops.durations import format_duration, parse_duration
 
 
 @pytest.mark.parametrize(
