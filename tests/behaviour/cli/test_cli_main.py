@@ -69,7 +69,8 @@ def test_each_command_is_there_and_has_a_help_of_its_own(command: str, capsys: p
 
 @pytest.mark.parametrize("argv", [["--help"], ["check", "."]], ids=["help", "a folder is judged"])
 def test_what_needs_no_settings_does_not_load_them(argv: list[str], tmp_path: Path) -> None:
-    code = f"import sys; from streamops.cli.main import main; main({argv!r}); print('streamops.settings' in sys.modules, file=sys.stderr)"
+    run = f"import sys; from streamops.cli.main import main; main({argv!r})"
+    code = f"{run}; print('streamops.settings' in sys.modules, file=sys.stderr)"
 
     answer = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
 
