@@ -15,7 +15,7 @@ MAX_CHILDREN = 50
 
 _OWN = frozenset({METADATA, OFFSETS, COMMITS, "sources", "state", "lost+found"})
 """Of a checkpoint, and of the root of a volume that one is meant for."""
-_UNEXPANDED = re.compile(r"\$\{|\$[A-Za-z_]|/~|%\(|\{\{")
+_UNEXPANDED = re.compile(r"\$\{|\$[A-Za-z_]|/~|%\(|\{\{|\{\w+\}|%\w+%|[\"'*]")
 _STATE_FILE = re.compile(r"\d+(_[0-9a-f-]{36})?\.(delta|snapshot|changelog|zip)", re.ASCII)
 _FLINK = re.compile(r"chk-\d+|savepoint-.+|taskowned", re.ASCII)
 _DSTREAM = re.compile(r"checkpoint-\d{13}(?:\.bk)?", re.ASCII)
@@ -46,7 +46,7 @@ class Place:
     alike: tuple[str, ...] = ()
     """Names beside a folder that is not there, that are spelled alike."""
     is_unexpanded: bool = False
-    """Whether the address holds a variable or a `~` that nobody has replaced."""
+    """Whether the address holds a variable, a pattern, a quotation mark or a `~` that nobody has replaced."""
 
 
 def read_place(storage: ReadableStorage, address: str) -> Place:

@@ -66,7 +66,18 @@ def test_a_mistyped_name_is_told_with_what_is_beside_it():
     assert (place.is_there, place.alike) == (False, ("orders",))
 
 
-@pytest.mark.parametrize("address", ["file:///data/${ENV}/cp", "file:///data/~/cp", "file:///data/$NAME"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "file:///data/${ENV}/cp",
+        "file:///data/~/cp",
+        "file:///data/$NAME",
+        "file:///data/{env}/cp",
+        "file:///data/%HOME%/cp",
+        "file:///data/*/cp",
+        'file:///data/"cp"',
+    ],
+)
 def test_what_nobody_has_replaced_in_an_address_is_told(address):
     assert read_place(MemoryStorage(), address).is_unexpanded
 

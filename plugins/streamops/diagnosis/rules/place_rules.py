@@ -67,7 +67,7 @@ def emptied_logs(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterat
 def _what_is_there(place: Place) -> str:
     """In half a sentence."""
     if place.is_unexpanded:
-        return "the address holds a variable or a `~` that nobody has replaced"
+        return "the address holds a variable, a pattern, a quotation mark or a `~` that nobody has replaced"
     if not place.is_there:
         alike = f"; {', '.join(map(repr, place.alike))} is beside it" if place.alike else ""
         return f"there is no such folder{alike}"
