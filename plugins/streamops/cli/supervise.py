@@ -15,7 +15,7 @@ import typer
 from streamops.cli.look import statuses_of
 from streamops.cli.options import AsJson, Streams, duration, session_of
 from streamops.cli.output import output
-from streamops.cli.supervision import Supervision
+from streamops.fleet.supervise_all import Supervision
 
 
 def supervise(

@@ -16,7 +16,6 @@ from streamops.clock import Clock, SystemClock
 from streamops.control.log import LogReader
 from streamops.control.registry import SharedRegistry
 from streamops.control.snapshot import load_state
-from streamops.errors import SettingsError
 from streamops.kafka.access import KafkaAccess, access_of
 from streamops.kafka.broker import Broker
 from streamops.kafka.confluent import ConfluentBroker
@@ -100,7 +99,7 @@ class Session:
         from streamops.settings import settings_in_force
 
         if self._settings is None:
-            self._settings = usable(settings_in_force(self.path, clock=self.clock))
+            self._settings = settings_in_force(self.path, clock=self.clock).usable()
             for problem in self._settings.whole:
                 say(f"warning: {problem}; what was declared last is in force")
         return self._settings
@@ -174,10 +173,3 @@ class Session:
     def log_reader(self, spec: StreamSpec) -> LogReader:
         """The control log of a stream, to read."""
         return LogReader.of_checkpoint(storage_for(spec.checkpoint, access=spec.file_access), spec.checkpoint)
-
-
-def usable(settings: "Settings") -> "Settings":
-    """The settings; SettingsError when not even the frame of the file is sound, and no good version of it is kept."""
-    if not settings.state_root:
-        raise SettingsError("\n".join(str(problem) for problem in settings.whole))
-    return settings

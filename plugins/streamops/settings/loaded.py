@@ -65,6 +65,12 @@ class Settings:
         """What is wrong with the file as a whole: with any of it the file declares no stream."""
         return tuple(problem for problem in self.errors if not problem.stream)
 
+    def usable(self) -> "Settings":
+        """Itself; SettingsError when not even the frame of the file is sound, and no good version of it is kept."""
+        if not self.state_root:
+            raise SettingsError("\n".join(str(problem) for problem in self.whole))
+        return self
+
     def storage_for(self, address: str) -> Storage:
         """The storage behind an address, which gives new files the access that is declared."""
         return storage_for(address, access=self.file_access)

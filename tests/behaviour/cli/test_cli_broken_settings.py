@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from streamops.cli.supervision import Supervision
 from streamops.control.layout import control_folder
 from streamops.control.snapshot import load_state
+from streamops.fleet.supervise_all import Supervision
 from streamops.settings import Settings, in_force, settings_in_force
 from streamops.settings.last_good import kept_address
 from streamops.storage.address import local_path

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from streamops.cli.supervision import Declared, StreamLoop, Supervision, rest_after
 from streamops.control.layout import record_address
 from streamops.control.registry import SharedRegistry
 from streamops.errors import LaunchError
+from streamops.fleet.supervise_all import Declared, StreamLoop, Supervision, rest_after
 from streamops.supervision import Action, Decision
 from support.checkpoints import write_checkpoint
 from support.clock import FakeClock

@@ -6,28 +6,55 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-from streamops.cli.look import THREADS
-from streamops.cli.wiring import Wiring, usable
 from streamops.clock import Clock, SystemClock
 from streamops.control.registry import SharedRegistry
 from streamops.errors import StreamOpsError
+from streamops.launch import Launcher
 from streamops.reconcile import Pruner
-from streamops.settings import SettingsProblem
-from streamops.settings.follow import ASK_INTERVAL, FollowedFile
 from streamops.spec import StreamSpec
 from streamops.status import Phase, stream_status
 from streamops.supervision import Decision, Look, Supervisor
 
+if TYPE_CHECKING:
+    from streamops.settings import SettingsProblem
+
 log = logging.getLogger(__name__)
 
 ACTOR = "supervise"
+TURNS_AT_ONCE = 8
 LONGEST_BACK_OFF = timedelta(seconds=30)
 SHORTEST_REST = timedelta(milliseconds=100)
 PRUNE_INTERVAL = timedelta(minutes=1)
 """Between two rounds that delete what ended drivers have left."""
 FAREWELL = timedelta(seconds=10)
 """How long acts that have begun may go on after the signal. Cutting them short is safe, but may cost an epoch."""
+
+
+class Ports(Protocol):
+    """What supervision works with; whoever runs it chooses the real things."""
+
+    @property
+    def launcher(self) -> Launcher:
+        """Where drivers run."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """Of all supervisors."""
+        ...
+
+    @property
+    def patience(self) -> timedelta:
+        """How long a place may leave everybody without an answer."""
+        ...
+
+    def supervisor(
+        self, spec: StreamSpec, *, state_root: str, actor: str, kind: type[Supervisor], registry: SharedRegistry
+    ) -> Supervisor:
+        """A supervisor of one stream; those of many share a registry."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,23 +64,26 @@ class Declared:
     spec: StreamSpec
     state_root: str
 
-    def supervisor(self, wiring: Wiring, registry: SharedRegistry) -> Supervisor:
+    def supervisor(self, ports: Ports, registry: SharedRegistry) -> Supervisor:
         """A supervisor of the stream as declared."""
-        return wiring.supervisor(self.spec, state_root=self.state_root, actor=ACTOR, kind=Supervisor, registry=registry)
+        return ports.supervisor(self.spec, state_root=self.state_root, actor=ACTOR, kind=Supervisor, registry=registry)
 
 
 class Supervision:
     """Supervises what one settings file declares."""
 
-    def __init__(self, path: Path, wiring: Wiring, *, names: frozenset[str], interval: timedelta) -> None:
+    def __init__(self, path: Path, ports: Ports, *, names: frozenset[str], interval: timedelta) -> None:
         """SettingsError when no settings are in force, or they do not declare one of the names."""
-        self._wiring = wiring
+        # Imported here: what reads settings brings a library that no other part of this package needs.
+        from streamops.settings.follow import ASK_INTERVAL, FollowedFile
+
+        self._ports = ports
         self._names = names
         self._interval = interval
         self._file = FollowedFile(path, SystemClock(), ask_interval=min(interval, ASK_INTERVAL))
-        self._settings = usable(self._file.settings())
+        self._settings = self._file.settings().usable()
         self._path = path
-        self._registry = SharedRegistry(wiring.clock)
+        self._registry = SharedRegistry(ports.clock)
         self._ending = threading.Event()
         self._why = "asked to end"
         self._loops: dict[str, StreamLoop] = {}
@@ -67,7 +97,7 @@ class Supervision:
         return tuple(declared.spec for declared in self._wanted().values())
 
     @property
-    def problems(self) -> tuple[SettingsProblem, ...]:
+    def problems(self) -> "tuple[SettingsProblem, ...]":
         """What is wrong with settings, as far as the streams that were asked for go."""
         errors = self._settings.errors
         return tuple(problem for problem in errors if not self._names or problem.stream in ("", *self._names))
@@ -75,7 +105,7 @@ class Supervision:
     def run_once(self) -> bool:
         """Settle each stream once; whether all could be."""
         self._take_over()
-        with ThreadPoolExecutor(THREADS) as pool:
+        with ThreadPoolExecutor(TURNS_AT_ONCE) as pool:
             # All turns are awaited: to stop at the first failure would cancel those that have not begun.
             are_settled = all(list(pool.map(StreamLoop.turn, self._loops.values())))
         self._prune()
@@ -91,11 +121,11 @@ class Supervision:
             if found is not self._settings:
                 self._settings = found
                 self._take_over(starting=True)
-        deadline = self._wiring.clock.monotonic() + FAREWELL
+        deadline = self._ports.clock.monotonic() + FAREWELL
         for loop in self._loops.values():
             loop.end()
         for loop in self._loops.values():
-            loop.join(deadline - self._wiring.clock.monotonic())
+            loop.join(deadline - self._ports.clock.monotonic())
         log.info("%s: supervision has ended, %d streams are left as they are", self._why, len(self._loops))
 
     def end(self, why: str) -> None:
@@ -110,11 +140,11 @@ class Supervision:
             self._ending.wait(PRUNE_INTERVAL.total_seconds())
 
     def _prune(self) -> None:
-        wiring, state_root = self._wiring, self._settings.state_root
+        ports, state_root = self._ports, self._settings.state_root
         storage_for = self._settings.storage_for
-        pruner = Pruner(storage_for=storage_for, launcher=wiring.launcher, clock=wiring.clock, state_root=state_root)
+        pruner = Pruner(storage_for=storage_for, launcher=ports.launcher, clock=ports.clock, state_root=state_root)
         try:
-            pruner.run(self.specs, patience=wiring.patience)
+            pruner.run(self.specs, patience=ports.patience)
         except Exception:
             log.warning("pruning failed, tried again", exc_info=True)
 
@@ -139,7 +169,7 @@ class Supervision:
             if name in self._loops:
                 self._loops[name].declare(declared)
                 continue
-            self._loops[name] = StreamLoop(declared, self._wiring, interval=self._interval, registry=self._registry)
+            self._loops[name] = StreamLoop(declared, self._ports, interval=self._interval, registry=self._registry)
             if starting:
                 self._loops[name].start()
         for name in sorted(self._loops.keys() - wanted.keys() - wrong):
@@ -164,8 +194,8 @@ class Supervision:
 class StreamLoop:
     """Settles one stream again and again. Whatever troubles it stays here."""
 
-    def __init__(self, declared: Declared, wiring: Wiring, *, interval: timedelta, registry: SharedRegistry) -> None:
-        self._wiring = wiring
+    def __init__(self, declared: Declared, ports: Ports, *, interval: timedelta, registry: SharedRegistry) -> None:
+        self._ports = ports
         self._registry = registry
         self._interval = interval
         self._declared = declared
@@ -206,7 +236,7 @@ class StreamLoop:
         if self._trouble:
             log.info("stream=%s is looked after again", self._declared.spec.name)
             self._trouble = ""
-        self.rest = rest_after(decision, interval=self._interval, clock=self._wiring.clock)
+        self.rest = rest_after(decision, interval=self._interval, clock=self._ports.clock)
         return True
 
     def _run(self) -> None:
@@ -218,7 +248,7 @@ class StreamLoop:
         declared = self._declared
         if self._supervisor is None or self._supervised != declared:
             # A claim that the old one has not submitted yet is left behind, as after a crash: the next epoch follows.
-            self._supervisor, self._supervised = declared.supervisor(self._wiring, self._registry), declared
+            self._supervisor, self._supervised = declared.supervisor(self._ports, self._registry), declared
         decision = self._supervisor.settle()
         if self._supervisor.last_look:
             self._tell_standing(self._supervisor.last_look, declared.spec)
