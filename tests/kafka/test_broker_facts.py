@@ -8,9 +8,9 @@ import pytest
 from streamops.clock import SystemClock
 from streamops.errors import SettingsError
 from streamops.kafka.access import KafkaAccess
-from streamops.kafka.broker import Place
+from streamops.kafka.broker import RecordPlace
 from streamops.kafka.confluent import ConfluentBroker
-from streamops.retention import OffsetRange, PartitionNeed, SourceNeeds, Standing, cover
+from streamops.retention import OffsetRange, PartitionNeed, PartitionState, SourceNeeds, cover
 
 pytestmark = pytest.mark.kafka
 
@@ -64,7 +64,7 @@ def test_records_that_were_deleted_are_lost_to_the_record(cluster, broker):
 
     (found,) = cover(a_need("deleted", 5), broker.scan(["deleted"])).partitions
 
-    assert (found.standing, found.lost) == (Standing.PARTLY_LOST, OffsetRange(first=5, end=12))
+    assert (found.standing, found.lost) == (PartitionState.PARTLY_LOST, OffsetRange(first=5, end=12))
 
 
 def test_a_topic_that_was_created_anew_has_another_id(cluster, broker):
@@ -84,9 +84,9 @@ def test_a_topic_that_was_created_anew_has_another_id(cluster, broker):
     (unnoticed,) = cover(a_need("anew", 5), facts).partitions
     (below,) = cover(a_need("anew", 50), facts, before=cover(a_need("anew", 50), facts)).partitions
 
-    assert grown_past.standing is Standing.RECREATED
-    assert unnoticed.standing is Standing.COVERED
-    assert below.standing is Standing.RESET
+    assert grown_past.standing is PartitionState.RECREATED
+    assert unnoticed.standing is PartitionState.COVERED
+    assert below.standing is PartitionState.RESET
 
 
 def test_a_partition_that_is_added_is_new(cluster, broker):
@@ -99,14 +99,17 @@ def test_a_partition_that_is_added_is_new(cluster, broker):
         lambda facts: [(one.latest, one.trouble) for one in facts.topic("growing").partitions] == [(3, ""), (0, "")],
     )
 
-    assert [one.standing for one in cover(a_need("growing", 3), facts).partitions] == [Standing.COVERED, Standing.NEW]
+    assert [one.standing for one in cover(a_need("growing", 3), facts).partitions] == [
+        PartitionState.COVERED,
+        PartitionState.NEW,
+    ]
 
 
 def test_the_time_of_a_record_is_read_without_a_group(cluster, broker):
     cluster.create("timed", partitions=2)
     cluster.produce("timed", 3, at_ms=1_772_366_400_000)
     cluster.produce("timed", 3, at_ms=1_772_366_460_000)
-    places = [Place(topic="timed", partition=0, offset=3), Place(topic="timed", partition=1, offset=0)]
+    places = [RecordPlace(topic="timed", partition=0, offset=3), RecordPlace(topic="timed", partition=1, offset=0)]
 
     times = broker.record_times(places)
 
@@ -120,7 +123,9 @@ def test_several_places_of_long_partitions_are_read_and_no_more_than_that(cluste
     for partition in range(3):
         cluster.produce("long", 3000, partition=partition, at_ms=1_772_366_400_000)
         cluster.produce("long", 3000, partition=partition, at_ms=1_772_366_460_000)
-    places = [Place(topic="long", partition=number, offset=offset) for number in range(3) for offset in (100, 3100)]
+    places = [
+        RecordPlace(topic="long", partition=number, offset=offset) for number in range(3) for offset in (100, 3100)
+    ]
 
     times = broker.record_times(places)
 
@@ -132,7 +137,7 @@ def test_the_first_record_behind_a_gap_counts(cluster, broker):
     cluster.produce("gap", 4, at_ms=1_772_366_400_000)
     cluster.produce("gap", 4, at_ms=1_772_366_460_000)
     cluster.delete_records("gap", before=5)
-    place = Place(topic="gap", partition=0, offset=5)
+    place = RecordPlace(topic="gap", partition=0, offset=5)
 
     assert broker.record_times([place])[place].at == datetime(2026, 3, 1, 12, 1, tzinfo=UTC)
 
@@ -141,7 +146,7 @@ def test_a_record_that_was_deleted_has_no_time_and_says_why(cluster, broker):
     cluster.create("before")
     cluster.produce("before", 8)
     cluster.delete_records("before", before=5)
-    place = Place(topic="before", partition=0, offset=1)
+    place = RecordPlace(topic="before", partition=0, offset=1)
 
     told = broker.record_times([place])[place]
 
@@ -152,7 +157,7 @@ def test_a_record_that_was_deleted_has_no_time_and_says_why(cluster, broker):
 def test_a_broker_that_stands_still_is_unknown_and_back_afterwards(cluster):
     cluster.create("paused")
     broker = ConfluentBroker(KafkaAccess(bootstrap=cluster.bootstrap), SystemClock(), limit=timedelta(seconds=2))
-    place = Place(topic="paused", partition=0, offset=0)
+    place = RecordPlace(topic="paused", partition=0, offset=0)
     with cluster.paused():
         known = broker.scan(["paused"])
         times = broker.record_times([place])
@@ -161,16 +166,16 @@ def test_a_broker_that_stands_still_is_unknown_and_back_afterwards(cluster):
 
     assert known.topic("paused").exists is None
     assert "_TIMED_OUT" in known.topic("paused").trouble
-    assert cover(a_need("paused", 0), known).standing is Standing.UNKNOWN
+    assert cover(a_need("paused", 0), known).standing is PartitionState.UNKNOWN
     assert times[place].at is None
-    assert cover(a_need("paused", 0), back).standing is Standing.COVERED
+    assert cover(a_need("paused", 0), back).standing is PartitionState.COVERED
 
 
 def test_a_broker_that_is_killed_is_unknown_and_back_for_the_same_client_after_its_restart(cluster):
     cluster.create("killed")
     cluster.produce("killed", 7)
     broker = ConfluentBroker(KafkaAccess(bootstrap=cluster.bootstrap), SystemClock(), limit=timedelta(seconds=2))
-    place = Place(topic="killed", partition=0, offset=0)
+    place = RecordPlace(topic="killed", partition=0, offset=0)
     assert broker.scan(["killed"]).topic("killed").exists
     began = time.monotonic()
     with cluster.killed():
@@ -183,10 +188,10 @@ def test_a_broker_that_is_killed_is_unknown_and_back_for_the_same_client_after_i
         lambda facts: [(one.latest, one.trouble) for one in facts.topic("killed").partitions] == [(7, "")],
     )
 
-    assert cover(a_need("killed", 5), known).standing is Standing.UNKNOWN
+    assert cover(a_need("killed", 5), known).standing is PartitionState.UNKNOWN
     assert times[place].at is None
     assert took < 15
-    assert cover(a_need("killed", 5), back).standing is Standing.COVERED
+    assert cover(a_need("killed", 5), back).standing is PartitionState.COVERED
 
 
 def test_nobody_at_the_address_is_unknown():

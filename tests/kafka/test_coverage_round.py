@@ -14,7 +14,7 @@ from streamops.diagnosis.companions import inspect_checkpoints
 from streamops.fleet.coverage_round import CoverageDoors, CoveragePace, run_coverage_round
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
-from streamops.retention import Standing
+from streamops.retention import PartitionState
 from streamops.retention.coverage_history import read_past
 from streamops.retention.source_coverage import SourceCoverage, cluster_of
 from streamops.retention.topics_seen import topics_seen
@@ -131,7 +131,9 @@ def test_a_topic_that_was_made_anew_is_noticed_by_the_id_in_the_control_log_alon
     cluster.produce("claimed_anew", 50)
 
     assert [one.topic for one in found] == ["claimed_anew"]
-    assert eventually(lambda: preflight.of(checkpoints, on_record=found)[0].standing is Standing.RECREATED, within=60)
+    assert eventually(
+        lambda: preflight.of(checkpoints, on_record=found)[0].standing is PartitionState.RECREATED, within=60
+    )
     assert eventually(lambda: rounds.round() == {"claimed_anew": Verdict.CRITICAL}, within=60)
     assert rounds.told[-1].endswith("-> critical (records-recreated)")
 

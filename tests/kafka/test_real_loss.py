@@ -17,7 +17,7 @@ from streamops.clock import SystemClock
 from streamops.kafka import TopicFacts
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
-from streamops.retention import Standing
+from streamops.retention import PartitionState
 from streamops.retention.forecast import CHECK_INTERVAL, Basis, Forecast, Waiting, forecast, jumps
 from streamops.retention.growth import EndSample
 from streamops.retention.lag import StreamLag
@@ -126,7 +126,7 @@ class DeadQuery:
         looks: list[StreamLag] = []
         for _ in range(round(WITHIN / PAUSE)):
             lag = self.lag()
-            if lag.partitions[0].coverage.standing is not Standing.COVERED:
+            if lag.partitions[0].coverage.standing is not PartitionState.COVERED:
                 return looks, lag
             looks += [lag] if lag.lag else []
             CLOCK.sleep(timedelta(seconds=PAUSE))

@@ -12,9 +12,9 @@ from confluent_kafka.admin import (
 
 from streamops.clock import SystemClock
 from streamops.kafka.access import KafkaAccess, access_of
-from streamops.kafka.broker import Place
+from streamops.kafka.broker import RecordPlace
 from streamops.kafka.confluent import ConfluentBroker
-from streamops.retention import PartitionNeed, SourceNeeds, Standing, cover
+from streamops.retention import PartitionNeed, PartitionState, SourceNeeds, cover
 from support.cluster import Cluster
 from support.provoke.broker import Broker
 from support.provoke.secured import MODULE, SECURITY
@@ -22,7 +22,7 @@ from support.provoke.secured import MODULE, SECURITY
 pytestmark = pytest.mark.kafka
 
 PASSWORD = "right"
-PLACE = Place(topic="orders", partition=0, offset=2)
+PLACE = RecordPlace(topic="orders", partition=0, offset=2)
 NEEDS = (SourceNeeds(source="0", partitions=(PartitionNeed(topic="orders", partition=0, start=2),)),)
 
 
@@ -76,11 +76,11 @@ def test_each_right_adds_its_part(secured, tmp_path):
 
     assert nothing.topic("orders").exists is None
     assert nothing.topic("orders").trouble.startswith("TOPIC_AUTHORIZATION_FAILED")
-    assert cover(NEEDS, nothing).standing is Standing.UNKNOWN
+    assert cover(NEEDS, nothing).standing is PartitionState.UNKNOWN
     assert [(one.earliest, one.latest) for one in ends.topic("orders").partitions] == [(0, 5)]
     assert ends.topic("orders").retention is None
     assert ends.topic("orders").retention_trouble.startswith("TOPIC_AUTHORIZATION_FAILED")
-    assert cover(NEEDS, ends).standing is Standing.COVERED
+    assert cover(NEEDS, ends).standing is PartitionState.COVERED
     assert (no_time.at, "TOPIC_AUTHORIZATION_FAILED" in no_time.trouble) == (None, True)
     assert with_retention.topic("orders").retention is not None
     assert time.at is not None

@@ -10,7 +10,7 @@ from streamops.checkpoint import read_checkpoint
 from streamops.clock import SystemClock
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
-from streamops.retention import Coverage, Standing, cover, needs_of
+from streamops.retention import Coverage, PartitionState, cover, needs_of
 from streamops.retention.start_effect import Effect, start_effect
 from streamops.storage.local import LocalStorage
 from support.kafka_starts import start
@@ -24,7 +24,7 @@ class Case:
 
     name: str
     happen: Callable
-    standing: Standing
+    standing: PartitionState
     error: str
     """Of a start that fails on data loss; empty where it does not notice."""
     read: list[list[int]] = field(default_factory=list)
@@ -64,14 +64,20 @@ def add_partition(cluster, topic):
 
 
 CASES = (
-    Case("whole", more, Standing.COVERED, "", [[0, n] for n in range(10, 15)], read_anyway=True),
-    Case("partly", expire, Standing.PARTLY_LOST, "Could not read records in offset", [[0, n] for n in range(14, 20)]),
-    Case("all", expire_all, Standing.LOST, "Could not read records in offset"),
-    Case("shorter", lambda c, t: recreate(c, t, count=4), Standing.RESET, "offset was changed from"),
+    Case("whole", more, PartitionState.COVERED, "", [[0, n] for n in range(10, 15)], read_anyway=True),
+    Case(
+        "partly",
+        expire,
+        PartitionState.PARTLY_LOST,
+        "Could not read records in offset",
+        [[0, n] for n in range(14, 20)],
+    ),
+    Case("all", expire_all, PartitionState.LOST, "Could not read records in offset"),
+    Case("shorter", lambda c, t: recreate(c, t, count=4), PartitionState.RESET, "offset was changed from"),
     Case(
         "grown-past",
         lambda c, t: recreate(c, t, count=12),
-        Standing.RECREATED,
+        PartitionState.RECREATED,
         "",
         [[p, n] for p in (0, 1) for n in (10, 11)],
         read_anyway=True,
@@ -79,11 +85,11 @@ CASES = (
     Case(
         "fewer",
         lambda c, t: recreate(c, t, count=12, partitions=1),
-        Standing.GONE,
+        PartitionState.GONE,
         "have been deleted",
         [[0, 10], [0, 11]],
     ),
-    Case("new-cut", add_partition, Standing.PARTLY_LOST, "instead of 0", [[2, n] for n in range(2, 6)]),
+    Case("new-cut", add_partition, PartitionState.PARTLY_LOST, "instead of 0", [[2, n] for n in range(2, 6)]),
 )
 
 
@@ -163,5 +169,5 @@ def test_what_is_foretold_comes(observed, case):
     assert (strict.effect is Effect.FAILS) == bool(came[True]["error"])
     assert second_reading(came[True]) == (case.read if case.read_anyway else [])
     assert came[False]["error"] == ""
-    assert lenient.effect is (Effect.READS_ALL if case.standing is Standing.COVERED else Effect.LOSES)
+    assert lenient.effect is (Effect.READS_ALL if case.standing is PartitionState.COVERED else Effect.LOSES)
     assert second_reading(came[False]) == case.read

@@ -36,7 +36,7 @@ from streamops.control.layout import PROGRESS, control_folder, driver_folder, lo
 from streamops.control.log import ControlLog
 from streamops.control.records import Body, Claimed, ClaimMode, DriverHandle, Outcome, Position, Record, StopRequested
 from streamops.control.state import Epoch
-from streamops.failures.classify import Ending, classify
+from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.launch import DriverState, SubmitRequest
 from streamops.launch.command import spark_submit_command
@@ -492,7 +492,7 @@ def test_a_query_that_a_thread_of_the_job_starts_later_ends_the_driver(bench, tm
 
 
 def judged(record):
-    found = classify(Ending(outcome=record.outcome, error_classes=record.error_classes, text=record.text))
+    found = classify(DriverEvidence(outcome=record.outcome, error_classes=record.error_classes, text=record.text))
     return found.failure_class, found.remedy
 
 

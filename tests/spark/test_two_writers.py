@@ -6,7 +6,7 @@ Each is a process of plain PySpark, as an old script beside a supervised stream 
 import pytest
 
 from streamops.control.records import Outcome
-from streamops.failures.classify import Ending, classify
+from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import FailureClass, Remedy
 from support.provoke.two_writers import KINDS, SESSION, UNTRIED, WAYS, Place, meet, python_here, session_of, two_writers
 
@@ -30,7 +30,7 @@ def met(writers, folder, kind, way):
 
 
 def judged(failure):
-    ending = Ending(outcome=Outcome.FAILED, text=failure["text"], error_classes=tuple(failure["classes"]))
+    ending = DriverEvidence(outcome=Outcome.FAILED, text=failure["text"], error_classes=tuple(failure["classes"]))
     found = classify(ending)
     return found.failure_class, found.remedy
 

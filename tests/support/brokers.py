@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from streamops.clock import Clock
 from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts, TopicRetention
-from streamops.kafka.broker import Place, RecordTime, TimeOffset
+from streamops.kafka.broker import RecordPlace, RecordTime, TimeOffset
 
 A_WEEK = TopicRetention(
     is_deleting=True,
@@ -30,7 +30,7 @@ class FakeBroker:
     offsets: dict[tuple[str, int, datetime], int] = field(default_factory=dict)
     """Of the first record as young as a moment, by topic, partition and moment."""
     scans: list[frozenset[str]] = field(default_factory=list)
-    probed: list[Place] = field(default_factory=list)
+    probed: list[RecordPlace] = field(default_factory=list)
     trouble: str = ""
     """Why it is away."""
 
@@ -54,7 +54,7 @@ class FakeBroker:
             known = [TopicFacts(topic=facts.topic, exists=None, trouble=self.trouble) for facts in known]
         return BrokerFacts(bootstrap="broker:9092", at=self.clock.now(), topics=tuple(known))
 
-    def record_times(self, places: Collection[Place]) -> Mapping[Place, RecordTime]:
+    def record_times(self, places: Collection[RecordPlace]) -> Mapping[RecordPlace, RecordTime]:
         self.probed += places
         return {
             place: RecordTime(at=self.times.get((place.topic, place.partition)), trouble="nobody may say")

@@ -14,7 +14,7 @@ from streamops.checkpoint import read_checkpoint
 from streamops.clock import Clock
 from streamops.control.assignment import Assignment, assignment_of
 from streamops.control.drivers import DriverPhase, ExitRecord, QueryStep
-from streamops.control.follow import Standing
+from streamops.control.follow import LeaseState
 from streamops.control.records import Outcome
 from streamops.errors import StorageError
 from streamops.launch import SubmitRequest
@@ -75,7 +75,7 @@ class SimulatedDriver:
         )
         self._lease = Lease(self._storage, self._identity, self._report, clock=clock)
         self._assignment: Assignment | None = None
-        self._standing = Standing()
+        self._standing = LeaseState()
         self._watchdog: Watchdog | None = None
 
     @property

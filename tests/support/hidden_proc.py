@@ -20,7 +20,7 @@ from streamops.control import codec
 from streamops.control.layout import control_folder
 from streamops.control.log import LogReader
 from streamops.control.records import Author, DriverHandle
-from streamops.dead_letters import Position
+from streamops.dead_letters import RecordPosition
 from streamops.dead_letters.replay import Attempt
 from streamops.errors import StreamOpsError
 from streamops.launch.local import LocalLauncher
@@ -201,7 +201,7 @@ def _find(token: str) -> list[str]:
 def _carry_on(driver: str) -> None:
     handle, trial = _handle(driver), ReplayTrial()
     pid, start_ticks = (int(part) for part in handle.process.split(":"))
-    trial.letters.dies(Position(topic="orders", partition=0, offset=3))
+    trial.letters.dies(RecordPosition(topic="orders", partition=0, offset=3))
     attempt = Attempt(
         by=Author(actor="person:ana", host=handle.host, pid=pid),
         at=trial.clock.now(),

@@ -7,7 +7,7 @@ from streamops.control.attendance import UNATTENDED_AFTER, AttendanceBook
 from streamops.control.codec import encode_record
 from streamops.control.layout import record_address
 from streamops.control.records import Author, Body
-from streamops.reconcile import Declared, Doors, FindingKind, Reconciler, Report
+from streamops.reconcile import DeclaredStreams, Doors, FindingKind, Reconciler, Report
 from streamops.reconcile.facts import StreamTask
 from support.launcher import FakeDriver
 from support.records import a_record
@@ -59,7 +59,7 @@ class Place:
             orchestrator=self.airflow,
             patience=self.patience,
         )
-        declared = Declared(
+        declared = DeclaredStreams(
             state_root=self.world.state_root, specs=self.specs, wrong=self.wrong, changed_at=self.changed_at
         )
         return Reconciler(declared=declared, doors=doors, author=self.author).run(act=act)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from streamops.control.records import Author
-from streamops.dead_letters import Position
+from streamops.dead_letters import RecordPosition
 from streamops.dead_letters.choice import Candidate, Choice, choose
 from streamops.dead_letters.desk import ReplayDesk
 from streamops.dead_letters.reading import RawRecord
@@ -40,9 +40,9 @@ class FakeLetters:
     """Dead letters in memory."""
 
     address: str = "file:///dead/orders"
-    rows: dict[Position, RawRecord] = field(default_factory=dict)
+    rows: dict[RecordPosition, RawRecord] = field(default_factory=dict)
 
-    def dies(self, position: Position, *, value: bytes = b"{") -> None:
+    def dies(self, position: RecordPosition, *, value: bytes = b"{") -> None:
         self.rows[position] = RawRecord(position=position, key=b"k", value=value)
 
     def records(self, topic: str, partition: int, offsets: Sequence[int]) -> Mapping[int, RawRecord]:

@@ -24,7 +24,7 @@ from streamops.settings.load import project_root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class BackfillForm:
     """What was filled in."""
 
     stream: str
@@ -32,7 +32,7 @@ class Form:
     is_dry_run: bool
 
     @classmethod
-    def of(cls, context: Context, config: str) -> "Form":
+    def of(cls, context: Context, config: str) -> "BackfillForm":
         """AirflowFailException for what no form should have let pass."""
         params = context["params"]
         try:
@@ -64,21 +64,21 @@ def _slack(minutes: Any) -> timedelta:
         raise SettingsError(f"slack_minutes: found {minutes!r}, expected a number of minutes") from error
 
 
-def _desk(form: Form, config: str, context: Context) -> BackfillDesk:
+def _desk(form: BackfillForm, config: str, context: Context) -> BackfillDesk:
     try:
         return build_backfill_desk(form.stream, config, actor=actor_of(context))
     except SettingsError as error:
         raise AirflowFailException(str(error)) from error
 
 
-def _planned(desk: BackfillDesk, form: Form, name: str) -> PlannedBackfill:
+def _planned(desk: BackfillDesk, form: BackfillForm, name: str) -> PlannedBackfill:
     planned = desk.plan(form.asked, backfill=name)
     if planned.plan is None:
         raise AirflowFailException("\n".join(refusal_lines(form.stream, planned)))
     return planned
 
 
-def _refuse_another(plan: BackfillPlan, form: Form) -> None:
+def _refuse_another(plan: BackfillPlan, form: BackfillForm) -> None:
     """A further try has the form of the first one; AirflowFailException where a plan of that id says something else."""
     if (plan.stream, plan.asked) != (form.stream, str(form.asked.range)):
         raise AirflowFailException(
@@ -100,7 +100,7 @@ class PlanBackfillOperator(BaseOperator):
 
     def execute(self, context: Context) -> None:
         """Read, judge, show."""
-        form = Form.of(context, self.config)
+        form = BackfillForm.of(context, self.config)
         desk, name = _desk(form, self.config, context), id_from(context["dag_run"].run_id)
         if name in desk.known():
             _refuse_another(desk.read(name), form)
@@ -122,7 +122,7 @@ class BackfillOperator(RunOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """First slice of a try: keep the plan, unless an earlier try has, and go on as any run."""
-        form = Form.of(context, self.config)
+        form = BackfillForm.of(context, self.config)
         if form.is_dry_run:
             raise AirflowSkipException("a dry run: the plan is in the log of the task before")
         desk, name = _desk(form, self.config, context), self.backfill_id(context)

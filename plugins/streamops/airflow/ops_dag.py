@@ -71,7 +71,7 @@ def _form(settings: Settings) -> dict[str, Param]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ActRequest:
     """What one run was asked to do."""
 
     act: Act
@@ -84,7 +84,7 @@ class Asked:
     since: datetime
 
     @classmethod
-    def by(cls, context: Context) -> "Asked":
+    def by(cls, context: Context) -> "ActRequest":
         """The run's form and who filled it in; AirflowFailException for what no form would have let pass."""
         params, run = context["params"], context["dag_run"]
         try:
@@ -114,13 +114,13 @@ class _ActsOperator(BaseOperator):
         super().__init__(**kwargs)
         self.config = config
 
-    def _desk(self, asked: Asked) -> Desk:
+    def _desk(self, asked: ActRequest) -> Desk:
         try:
             return build_desk(asked.stream, self.config, actor=asked.actor)
         except SettingsError as error:
             raise AirflowFailException(str(error)) from error
 
-    def _plan(self, desk: Desk, asked: Asked) -> ActPlan:
+    def _plan(self, desk: Desk, asked: ActRequest) -> ActPlan:
         """The plan, in the log. Trouble with files is tried again; an act that makes no sense is not."""
         try:
             plan = desk.plan(asked.act, reason=asked.reason, force=asked.force)
@@ -131,7 +131,7 @@ class _ActsOperator(BaseOperator):
             self.log.warning("stream=%s %s", asked.stream, warning)
         return plan
 
-    def _on_record(self, desk: Desk, asked: Asked) -> FoundRequest | None:
+    def _on_record(self, desk: Desk, asked: ActRequest) -> FoundRequest | None:
         found = desk.find(asked.mark, since=asked.since)
         if found:
             self.log.info("stream=%s %s is on record already: record %d", asked.stream, asked.act, found.record.number)
@@ -145,7 +145,7 @@ class PlanActOperator(_ActsOperator):
 
     def execute(self, context: Context) -> None:
         """Read, judge, show; nothing is changed."""
-        asked = Asked.by(context)
+        asked = ActRequest.by(context)
         desk = self._desk(asked)
         if self._on_record(desk, asked):
             return
@@ -161,7 +161,7 @@ class ActOperator(_ActsOperator):
 
     def execute(self, context: Context) -> dict[str, int]:
         """Append the request; what shows that it has come about, for `verify`."""
-        asked = Asked.by(context)
+        asked = ActRequest.by(context)
         desk = self._desk(asked)
         if found := self._on_record(desk, asked):
             return _scalars(found.awaits)
@@ -192,7 +192,7 @@ class VerifyActOperator(_ActsOperator):
 
     def execute(self, context: Context) -> None:
         """Sleep until it is known."""
-        asked = Asked.by(context)
+        asked = ActRequest.by(context)
         awaited = self.awaited if isinstance(self.awaited, Mapping) else {}
         if not awaited and asked.act is not Act.STOP:
             self.log.info("stream=%s no start follows from this %s: nothing to verify", asked.stream, asked.act)
@@ -212,7 +212,7 @@ class VerifyActOperator(_ActsOperator):
 
     def resume(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
         """Report what was seen; fail when it did not come about."""
-        asked = Asked.by(context)
+        asked = ActRequest.by(context)
         if event["stage"] == Stage.DONE:
             self.log.info("stream=%s %s: %s", asked.stream, asked.act, event["evidence"])
             return dict(event)

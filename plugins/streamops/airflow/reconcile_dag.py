@@ -18,9 +18,9 @@ from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
 from streamops.launch.local import LocalLauncher
 from streamops.operations.requests import this_author
-from streamops.reconcile import Declared, Doors, Reconciler, Report, Severity
+from streamops.reconcile import DeclaredStreams, Doors, Reconciler, ReconcileSeverity, Report
 from streamops.reconcile.facts import StreamTask
-from streamops.reconcile.finding import Finding, told
+from streamops.reconcile.finding import ReconcileFinding, told
 from streamops.reconcile.look import written_at
 from streamops.settings import Settings, settings_in_force
 from streamops.spec import Mode
@@ -70,7 +70,7 @@ def tell(report: Report) -> None:
     """Log each finding once with its age, and fail when something critical is left."""
     for finding in report.findings:
         log.log(_level(finding), "%s %s %s", finding.severity.name, _age(finding), told(finding))
-    critical = report.at(Severity.CRITICAL)
+    critical = report.at(ReconcileSeverity.CRITICAL)
     if not critical:
         log.info("%d streams compared, %d findings, none critical", report.streams, len(report.findings))
         return
@@ -121,7 +121,7 @@ def _status_of(error: Exception) -> int | None:
 
 def _reconciler(settings: Settings) -> Reconciler:
     actor = f"airflow:{namespaced(settings.namespace, RECONCILE_DAG)}"
-    declared = Declared(
+    declared = DeclaredStreams(
         state_root=settings.state_root,
         specs=settings.streams,
         wrong=tuple((problem.stream, str(problem)) for problem in settings.errors),
@@ -141,12 +141,12 @@ def _reconciler(settings: Settings) -> Reconciler:
     return Reconciler(declared=declared, doors=doors, author=this_author(actor))
 
 
-def _age(finding: Finding) -> str:
+def _age(finding: ReconcileFinding) -> str:
     return "[new]" if finding.since is None else f"[since {finding.since:%Y-%m-%d %H:%M} UTC]"
 
 
-def _level(finding: Finding) -> int:
+def _level(finding: ReconcileFinding) -> int:
     """What is known already is no news, however bad it is."""
     if finding.is_repaired or not finding.is_new:
         return logging.INFO
-    return logging.ERROR if finding.severity is Severity.CRITICAL else logging.WARNING
+    return logging.ERROR if finding.severity is ReconcileSeverity.CRITICAL else logging.WARNING

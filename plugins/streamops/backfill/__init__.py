@@ -14,14 +14,14 @@ from streamops.backfill.asked import (
 )
 from streamops.backfill.bounds import expired_between, find_range
 from streamops.backfill.chunks import chunks_of
-from streamops.backfill.estimate import Estimate, estimate_backfill
+from streamops.backfill.estimate import BackfillEstimate, estimate_backfill
 from streamops.backfill.progress import BackfillProgress, progress_of
 from streamops.backfill.sink_effect import OwnSink, SinkChosen, SinkRefused, choose_sink
 
 __all__ = [
     "AskedRange",
+    "BackfillEstimate",
     "BackfillProgress",
-    "Estimate",
     "Expired",
     "Missing",
     "OffsetBound",

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from streamops.backfill import (
     AskedRange,
+    BackfillEstimate,
     BackfillProgress,
-    Estimate,
     Missing,
     OwnSink,
     RangeRefused,
@@ -58,7 +58,7 @@ class PlannedBackfill:
     """What is in the way, each with the way out."""
     expired: tuple[Missing, ...] = ()
     notes: tuple[str, ...] = ()
-    estimate: Estimate | None = None
+    estimate: BackfillEstimate | None = None
 
     def refuse(self) -> BackfillPlan:
         """The plan. BackfillError with all that is in the way where there is none."""
@@ -164,7 +164,9 @@ class BackfillDesk:
         estimate = (
             estimate_backfill(plan.records, len(plan.chunks), history)
             if is_counted
-            else Estimate(seconds=None, reason=f"how many records {plan.records} {plan.counted_in} hold is not known")
+            else BackfillEstimate(
+                seconds=None, reason=f"how many records {plan.records} {plan.counted_in} hold is not known"
+            )
         )
         return PlannedBackfill(plan=plan, expired=found.expired, notes=plan.notes, estimate=estimate)
 

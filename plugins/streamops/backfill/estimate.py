@@ -13,7 +13,7 @@ STEP = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class BackfillEstimate:
     """How long it takes from the submit on."""
 
     seconds: float | None
@@ -23,17 +23,17 @@ class Estimate:
     reason: str = ""
 
 
-def estimate_backfill(records: int, steps: int, history: ProgressHistory) -> Estimate:
+def estimate_backfill(records: int, steps: int, history: ProgressHistory) -> BackfillEstimate:
     """The estimate for so many records in so many steps, by a driver that reads as fast as the one of the history.
 
     Where that was given less to read than it could, a batch costs nearly as much time as a larger one: the estimate is a ceiling.
     """
     throughput = throughput_of(history)
     if throughput is None:
-        return Estimate(seconds=None, reason="how fast the job reads is not known: no batch of it was seen")
+        return BackfillEstimate(seconds=None, reason="how fast the job reads is not known: no batch of it was seen")
     seconds = records / max(throughput.records_per_second, 0.001) + steps * STEP.total_seconds() + START.total_seconds()
     told = f"{throughput.records_per_second:.0f} records a second"
-    return Estimate(
+    return BackfillEstimate(
         seconds=round(seconds, 1),
         is_ceiling=not throughput.is_loaded,
         reason=f"by {told} of its last batches" if throughput.is_loaded else f"it was seen to read {told} at least",

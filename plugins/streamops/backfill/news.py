@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.diagnosis.checkup_text import printable
-from streamops.retention import Coverage, Standing
+from streamops.retention import Coverage, PartitionState
 from streamops.retention.backlog import Backlog
 
 
@@ -38,7 +38,7 @@ def news_of(
     if backlogs:
         return _beside_kafka(backlogs)
     partitions = [one for coverage in coverages for one in coverage.partitions]
-    if any(one.standing is Standing.NEW for one in partitions):
+    if any(one.standing is PartitionState.NEW for one in partitions):
         return News(has_any=True, reason="there are partitions that were never read", offsets=offsets)
     lags = [coverage.lag for coverage in coverages]
     if any(lags):

@@ -20,7 +20,7 @@ from streamops.cli.dlq_options import (
     TakeOver,
     Why,
 )
-from streamops.cli.dlq_replay import Asked, Replaying
+from streamops.cli.dlq_replay import Replaying, ReplayRequest
 from streamops.cli.dlq_replay_text import answer_fields, answer_lines
 from streamops.cli.dlq_text import LetterList, heading, letter_table, list_fields, reasons_among, summary_lines
 from streamops.cli.options import AsJson, DryRun, Stream, Yes, session_of
@@ -77,7 +77,7 @@ def dlq(
         found = listed(spec, last=last, reason=only_reason or reason, since=since, everything=everything)
         _show_list(found, as_json=as_json)
         return
-    asked = Asked(
+    asked = ReplayRequest(
         reason=reason,
         only_reason=only_reason,
         since=since,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from streamops.cli.options import reason_text
-from streamops.dead_letters import Position
+from streamops.dead_letters import RecordPosition
 from streamops.dead_letters.letter import EXPECTED_POSITIONS, positions_of
 
 _EXPECTED = "2026-11-28T14:00+01:00 is expected"
@@ -23,7 +23,7 @@ def time_of(text: str) -> datetime:
     return at.astimezone(UTC)
 
 
-def asked_positions(text: str) -> frozenset[Position]:
+def asked_positions(text: str) -> frozenset[RecordPosition]:
     """Positions as the list shows them."""
     try:
         return positions_of(text)
@@ -67,7 +67,7 @@ GiveUp = Annotated[
     bool, typer.Option("--give-up", help="End the open replay without sending the rest.", show_default=False)
 ]
 Offsets = Annotated[
-    frozenset[Position] | None,
+    frozenset[RecordPosition] | None,
     typer.Option(
         "--offsets",
         parser=asked_positions,

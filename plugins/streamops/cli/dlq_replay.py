@@ -10,7 +10,7 @@ from streamops.cli.options import given
 from streamops.cli.progress_bar import counted
 from streamops.cli.talk import say
 from streamops.cli.wiring import Session
-from streamops.dead_letters import Position
+from streamops.dead_letters import RecordPosition
 from streamops.dead_letters.choice import choose
 from streamops.dead_letters.desk import ReplayDesk
 from streamops.dead_letters.reading import LetterTable
@@ -24,13 +24,13 @@ from streamops.storage.kinds import storage_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ReplayRequest:
     """What is to be sent, and how the person wants it done."""
 
     reason: str
     only_reason: str = ""
     since: datetime | None = None
-    positions: frozenset[Position] | None = None
+    positions: frozenset[RecordPosition] | None = None
     again: bool = False
     takes_over: bool = False
     yes: bool = False
@@ -60,7 +60,7 @@ class Replaying:
             author=this_person(),
         )
 
-    def replay(self, asked: Asked) -> ReplayAnswer:
+    def replay(self, asked: ReplayRequest) -> ReplayAnswer:
         """Carry the open replay on; where none is open, begin one."""
         replays = self._shelf.replays()
         if any(one.is_open for one in replays):
@@ -74,7 +74,7 @@ class Replaying:
         begun = self._desk.begin(answer.choice, table=self._address, reason=asked.reason)
         return self._carried_on(answer, begun, asked)
 
-    def resume(self, asked: Asked) -> ReplayAnswer:
+    def resume(self, asked: ReplayRequest) -> ReplayAnswer:
         """Carry the open replay on; ReplayError where none is."""
         open_one = self._open_one()
         answer = self._answer(replace(self._blank(), open_one=open_one))
@@ -83,7 +83,7 @@ class Replaying:
         self._ask("carry the replay on:", answer, asked)
         return self._carried_on(answer, open_one, asked)
 
-    def give_up(self, asked: Asked) -> ReplayAnswer:
+    def give_up(self, asked: ReplayRequest) -> ReplayAnswer:
         """End the open replay; ReplayError where none is."""
         given(asked.reason)
         open_one = self._open_one()
@@ -94,7 +94,7 @@ class Replaying:
         given_up = self._desk.give_up(open_one, reason=asked.reason, takes_over=asked.takes_over)
         return replace(answer, given_up=given_up)
 
-    def _planned(self, replays: tuple[Replay, ...], asked: Asked) -> ReplayAnswer:
+    def _planned(self, replays: tuple[Replay, ...], asked: ReplayRequest) -> ReplayAnswer:
         try:
             table = LetterTable(self._storage, self._address)
         except ObjectNotFoundError:
@@ -116,7 +116,7 @@ class Replaying:
             self._desk.topics(choice.chosen)
         return self._answer(replace(self._blank(), choice=choice))
 
-    def _carried_on(self, answer: ReplayAnswer, replay: Replay, asked: Asked) -> ReplayAnswer:
+    def _carried_on(self, answer: ReplayAnswer, replay: Replay, asked: ReplayRequest) -> ReplayAnswer:
         table = LetterTable(self._storage, replay.plan.table)
         with counted(f"sending dead letters of {self._spec.name}", total=len(replay.plan.positions)) as tell:
             outcome = self._desk.carry_on(
@@ -130,7 +130,7 @@ class Replaying:
             raise ReplayError(f"stream {self._spec.name} has no open replay")
         return found
 
-    def _ask(self, act: str, answer: ReplayAnswer, asked: Asked) -> None:
+    def _ask(self, act: str, answer: ReplayAnswer, asked: ReplayRequest) -> None:
         for line in plan_lines(answer):
             say(line)
         ask_whether(f"{act} {self._spec.name}", yes=asked.yes)

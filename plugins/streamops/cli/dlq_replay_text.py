@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from streamops.cli.console import printable
-from streamops.dead_letters import Position
+from streamops.dead_letters import RecordPosition
 from streamops.dead_letters.choice import Choice
 from streamops.dead_letters.desk import ReplayOutcome
 from streamops.dead_letters.replay import PartitionOffsets, Replay, ReplayDone, grouped
@@ -129,7 +129,7 @@ def _given_up_lines(stream: str, replay: Replay, done: ReplayDone) -> Iterator[s
         yield f"  {sent} of its {_letters(total)} were sent; the other {total - sent} may be sent by another replay"
 
 
-def _examples(positions: Sequence[Position]) -> str:
+def _examples(positions: Sequence[RecordPosition]) -> str:
     more = f" and {len(positions) - _EXAMPLES} more" if len(positions) > _EXAMPLES else ""
     return ", ".join(printable(str(one)) for one in positions[:_EXAMPLES]) + more
 

@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 
 from streamops.cli.console import printable
-from streamops.dead_letters import DeadLetter, Position
+from streamops.dead_letters import DeadLetter, RecordPosition
 from streamops.dead_letters.reading import MAX_REASONS, ReasonCount
 from streamops.formatting import moment
 
@@ -24,9 +24,9 @@ class LetterList:
     stream: str
     table: str
     letters: tuple[DeadLetter, ...] = ()
-    first: Mapping[Position, Position] = field(default_factory=dict)
+    first: Mapping[RecordPosition, RecordPosition] = field(default_factory=dict)
     """By the position of a record that a replay sent where it lay at the very first."""
-    replayed: Mapping[Position, int] = field(default_factory=dict)
+    replayed: Mapping[RecordPosition, int] = field(default_factory=dict)
     """By position the replay that holds it."""
     total: int | None = 0
     """Of the whole table; None where its log does not tell."""

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamops.formatting import brief, left, moment
-from streamops.retention import Standing
+from streamops.retention import PartitionState
 from streamops.retention.lag import StreamLag
 from streamops.retention.lag_lines import COLUMNS, FIGURES, MOST_PARTITIONS, row, summary
 from streamops.retention.lag_lines import rest as rest
@@ -70,10 +70,10 @@ def _plain(lag: StreamLag) -> dict[str, object]:
     return fields
 
 
-def _style(standing: Standing) -> str:
+def _style(standing: PartitionState) -> str:
     if standing.is_lossy:
         return "bold red"
-    return "magenta" if standing is Standing.UNKNOWN else ""
+    return "magenta" if standing is PartitionState.UNKNOWN else ""
 
 
 def _table(columns: Sequence[str], *, figures: Container[str]) -> Table:

@@ -15,7 +15,7 @@ from streamops.cli.options import AsJson, session_of
 from streamops.cli.wiring import Session
 from streamops.formatting import brief
 from streamops.operations.requests import this_author
-from streamops.reconcile import Declared, Doors, Finding, Reconciler, Report, Severity
+from streamops.reconcile import DeclaredStreams, Doors, ReconcileFinding, Reconciler, ReconcileSeverity, Report
 from streamops.reconcile.finding import told
 from streamops.reconcile.look import written_at
 from streamops.settings import Settings
@@ -24,9 +24,19 @@ from streamops.supervision import Supervisor
 
 ACTOR = "reconcile"
 
-EXIT_CODES = {Severity.OK: 0, Severity.WARNING: 3, Severity.UNKNOWN: 4, Severity.CRITICAL: 4}
+EXIT_CODES = {
+    ReconcileSeverity.OK: 0,
+    ReconcileSeverity.WARNING: 3,
+    ReconcileSeverity.UNKNOWN: 4,
+    ReconcileSeverity.CRITICAL: 4,
+}
 
-_STYLES = {Severity.OK: "green", Severity.WARNING: "yellow", Severity.UNKNOWN: "magenta", Severity.CRITICAL: "bold red"}
+_STYLES = {
+    ReconcileSeverity.OK: "green",
+    ReconcileSeverity.WARNING: "yellow",
+    ReconcileSeverity.UNKNOWN: "magenta",
+    ReconcileSeverity.CRITICAL: "bold red",
+}
 _UNBOUNDED = 10_000
 
 
@@ -77,8 +87,8 @@ def _reconciler(session: Session) -> Reconciler:
     return Reconciler(declared=_declared(settings), doors=doors, author=this_author(ACTOR))
 
 
-def _declared(settings: Settings) -> Declared:
-    return Declared(
+def _declared(settings: Settings) -> DeclaredStreams:
+    return DeclaredStreams(
         state_root=settings.state_root,
         specs=settings.streams,
         wrong=tuple((problem.stream, str(problem)) for problem in settings.errors),
@@ -115,7 +125,7 @@ def _fields(report: Report) -> dict[str, object]:
     }
 
 
-def _finding_fields(finding: Finding) -> dict[str, object]:
+def _finding_fields(finding: ReconcileFinding) -> dict[str, object]:
     return {
         "kind": finding.kind,
         "severity": finding.severity.name.lower(),

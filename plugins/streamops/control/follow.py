@@ -24,7 +24,7 @@ from streamops.storage import ReadableStorage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class LeaseState:
     """What the log says to the driver of a claim."""
 
     lost: str = ""
@@ -56,7 +56,7 @@ class ClaimWatch:
         self._number = number
         self._token = token
         self._next = number + 1
-        self._standing = Standing()
+        self._standing = LeaseState()
 
     def claim(self) -> Claimed:
         """The claim itself; ControlLogError when the record is not this driver's claim, StorageError."""
@@ -65,14 +65,14 @@ class ClaimWatch:
             raise ControlLogError(f"{record_address(self._control, self._number)} is not the claim of this driver")
         return record.body
 
-    def look(self) -> Standing:
+    def look(self) -> LeaseState:
         """Where the driver stands now; StorageError when the log can't be asked, which is no answer at all."""
         try:
             claim = self.claim()
         except ObjectNotFoundError as error:
-            return Standing(lost=f"the control log is gone: {error}")
+            return LeaseState(lost=f"the control log is gone: {error}")
         except ControlLogError as error:
-            return Standing(lost=str(error))
+            return LeaseState(lost=str(error))
         while self._standing.holds_claim:
             try:
                 record = read_record(self._storage, self._control, self._next)
@@ -86,7 +86,7 @@ class ClaimWatch:
         return self._standing
 
 
-def _after(standing: Standing, record: Record, *, claim: Claimed) -> Standing:
+def _after(standing: LeaseState, record: Record, *, claim: Claimed) -> LeaseState:
     epoch = claim.epoch
     match record.body:
         case Claimed():

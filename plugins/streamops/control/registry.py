@@ -83,7 +83,7 @@ class Registry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class RegistryState:
     """How a stream stands in the registry."""
 
     entry: RegistryEntry | None
@@ -163,21 +163,21 @@ def read_entry(storage: ReadableStorage, state_root: str, stream: str) -> Regist
 
 def standing_of(
     storage: ReadableStorage, state_root: str, candidate: RegistryEntry, *, owns_log: bool, registry: Registry
-) -> Standing:
+) -> RegistryState:
     """How a stream stands: its own entry read anew, the others as `registry` has them. StorageError.
 
     `owns_log`: whether the control log of its checkpoint says that it is this stream's.
     """
     own = read_entry(storage, state_root, candidate.stream)
     if isinstance(own, BrokenEntry):
-        return Standing(entry=None, conflicts=(_broken_refusal(candidate, own),))
+        return RegistryState(entry=None, conflicts=(_broken_refusal(candidate, own),))
     is_established = own is not None and own.checkpoint == candidate.checkpoint and owns_log
     refusals = [_root_refusal(candidate), _own_refusal(own, candidate) if own else ""]
     refusals += [_foreign_refusal(other, candidate) for other in registry.rivals(candidate)]
     if not is_established:
         refusals += [_broken_refusal(candidate, other) for other in registry.broken if other.stream != candidate.stream]
     conflicts = tuple(refusal for refusal in refusals if refusal)
-    return Standing(entry=own, is_established=is_established, conflicts=conflicts)
+    return RegistryState(entry=own, is_established=is_established, conflicts=conflicts)
 
 
 def register(
@@ -238,7 +238,7 @@ def _register(storage: Storage, state_root: str, entry: RegistryEntry, *, owns_l
         raise
 
 
-def _standing_anew(storage: Storage, state_root: str, entry: RegistryEntry, *, owns_log: bool) -> Standing:
+def _standing_anew(storage: Storage, state_root: str, entry: RegistryEntry, *, owns_log: bool) -> RegistryState:
     registry = read_registry(storage, state_root)
     return standing_of(storage, state_root, entry, owns_log=owns_log, registry=registry)
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from streamops.dead_letters.letter import Position
+from streamops.dead_letters.letter import RecordPosition
 
 MAX_LETTERS = 100_000
 """Of one replay: its plan is one file."""
@@ -23,7 +23,7 @@ class LeftOut(StrEnum):
 class Candidate:
     """A dead letter that may be sent again."""
 
-    position: Position
+    position: RecordPosition
     lacks_raw: bool = False
     """Whether its row was written without the raw record."""
 
@@ -32,11 +32,11 @@ class Candidate:
 class Choice:
     """What a replay sends."""
 
-    chosen: tuple[Position, ...]
+    chosen: tuple[RecordPosition, ...]
     """Each once, in order."""
-    left_out: tuple[tuple[LeftOut, tuple[Position, ...]], ...] = ()
+    left_out: tuple[tuple[LeftOut, tuple[RecordPosition, ...]], ...] = ()
     """By reason, in order; only reasons that hold for some."""
-    unknown: tuple[Position, ...] = ()
+    unknown: tuple[RecordPosition, ...] = ()
     """Positions that were asked for and that no dead letter has."""
     waiting: int = 0
     """How many more there are than one replay sends."""
@@ -46,9 +46,9 @@ def choose(
     candidates: Iterable[Candidate],
     *,
     topics: Collection[str],
-    held: Collection[Position],
-    born_again: Mapping[Position, Position],
-    asked: frozenset[Position] | None = None,
+    held: Collection[RecordPosition],
+    born_again: Mapping[RecordPosition, RecordPosition],
+    asked: frozenset[RecordPosition] | None = None,
     again: bool = False,
     most: int = MAX_LETTERS,
 ) -> Choice:
@@ -58,7 +58,7 @@ def choose(
     `most`, the first by position are chosen.
     """
     found = {one.position: one for one in candidates if asked is None or one.position in asked}
-    left: dict[LeftOut, list[Position]] = {why: [] for why in LeftOut}
+    left: dict[LeftOut, list[RecordPosition]] = {why: [] for why in LeftOut}
     chosen = []
     for position, candidate in sorted(found.items()):
         why = _why_not(candidate, topics=topics, held=held, born_again=born_again, again=again)
@@ -78,8 +78,8 @@ def _why_not(
     candidate: Candidate,
     *,
     topics: Collection[str],
-    held: Collection[Position],
-    born_again: Mapping[Position, Position],
+    held: Collection[RecordPosition],
+    born_again: Mapping[RecordPosition, RecordPosition],
     again: bool,
 ) -> LeftOut | None:
     """None for one that is sent. What was sent is told first: it is what people ask for."""

@@ -18,7 +18,7 @@ from streamops.clock import Clock
 from streamops.control.records import Author
 from streamops.control.texts import FAILURE_LIMIT, checked_reason, shortened
 from streamops.dead_letters.choice import Choice
-from streamops.dead_letters.letter import Position
+from streamops.dead_letters.letter import RecordPosition
 from streamops.dead_letters.replay import (
     REPLAY_HEADER,
     Attempt,
@@ -114,7 +114,7 @@ class ReplayDesk:
         self._shelf.begin(plan)
         return Replay(plan=plan)
 
-    def topics(self, positions: Sequence[Position]) -> BrokerFacts:
+    def topics(self, positions: Sequence[RecordPosition]) -> BrokerFacts:
         """The topics of these positions. ReplayError for one that is not there, or that the cluster tells nothing of."""
         facts = self._broker.scan({position.topic for position in positions})
         check_topics(facts.topics)
@@ -197,7 +197,7 @@ class ReplayDesk:
         )
         return self._shelf.take_up(replay, attempt)
 
-    def _looked(self, replay: Replay, sender: Sender) -> tuple[BrokerFacts, dict[Position, Position]]:
+    def _looked(self, replay: Replay, sender: Sender) -> tuple[BrokerFacts, dict[RecordPosition, RecordPosition]]:
         """The topics now, and what of the replay is in them. ReplayError where that can't be told."""
         if replay.attempts:
             self._clock.sleep(SETTLING)

@@ -11,7 +11,7 @@ _HEADER = re.compile(r"([A-Za-z0-9._-]{1,249})/(\d{1,10})/(\d{1,19})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Position:
+class RecordPosition:
     """Where a record lies or lay."""
 
     topic: str
@@ -28,7 +28,7 @@ class Position:
         return f"{self.topic}/{self.partition}/{self.offset}"
 
     @classmethod
-    def of_header(cls, text: str) -> "Position | None":
+    def of_header(cls, text: str) -> "RecordPosition | None":
         """From such a header; None for anything else."""
         match = _HEADER.fullmatch(text)
         return cls(topic=match[1], partition=int(match[2]), offset=int(match[3])) if match else None
@@ -38,7 +38,7 @@ class Position:
 class DeadLetter:
     """One row of the table. All texts are as the table has them: escape them before you show them."""
 
-    position: Position | None
+    position: RecordPosition | None
     """None in a table that has no columns `topic`, `partition` and `offset`."""
     at: datetime | None
     """Of the record: the column `timestamp`, or the first column that holds times."""
@@ -49,12 +49,12 @@ class DeadLetter:
     """Name and text of the further columns, in a table that has no positions."""
 
 
-def positions_of(text: str) -> frozenset[Position]:
+def positions_of(text: str) -> frozenset[RecordPosition]:
     """`orders/0:17,orders/1:4`. ValueError naming the part that is no position."""
     found = set()
     for part in text.split(","):
         match = _POSITION.fullmatch(part.strip())
         if match is None:
             raise ValueError(f"{part.strip()!r:.200} is no position")
-        found.add(Position(topic=match[1], partition=int(match[2]), offset=int(match[3])))
+        found.add(RecordPosition(topic=match[1], partition=int(match[2]), offset=int(match[3])))
     return frozenset(found)

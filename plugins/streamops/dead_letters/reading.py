@@ -15,7 +15,7 @@ from streamops.dead_letters.columns import (
     records_query,
     summary_query,
 )
-from streamops.dead_letters.letter import DeadLetter, Position
+from streamops.dead_letters.letter import DeadLetter, RecordPosition
 from streamops.dead_letters.newest import FileTimes, bound_for
 from streamops.deltalog import read_delta_table
 from streamops.errors import DeltaLogError, SettingsError
@@ -57,7 +57,7 @@ class Newest:
 class RawRecord:
     """The record as it came."""
 
-    position: Position
+    position: RecordPosition
     key: bytes | None
     value: bytes | None
 
@@ -131,7 +131,7 @@ class LetterTable:
         rows = self._rows(records_query(topic, partition, min(wanted), max(wanted)))
         return {
             row["offset"]: RawRecord(
-                position=Position(topic=topic, partition=partition, offset=row["offset"]),
+                position=RecordPosition(topic=topic, partition=partition, offset=row["offset"]),
                 key=row["key"],
                 value=row["value"],
             )
@@ -197,12 +197,12 @@ def _types(table: "DeltaTable") -> dict[str, str]:
     return {field.name: str(getattr(field.type, "type", "")) for field in table.schema().fields}
 
 
-def _position(row: Mapping[str, Any]) -> Position | None:
+def _position(row: Mapping[str, Any]) -> RecordPosition | None:
     """None where one of the three is null."""
     topic, partition, offset = row["topic"], row["partition"], row["offset"]
     if topic is None or partition is None or offset is None:
         return None
-    return Position(topic=topic, partition=partition, offset=offset)
+    return RecordPosition(topic=topic, partition=partition, offset=offset)
 
 
 def _unreadable(address: str, error: Exception) -> DeltaLogError:

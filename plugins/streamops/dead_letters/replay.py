@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from streamops.control.records import Author
-from streamops.dead_letters.letter import Position
+from streamops.dead_letters.letter import RecordPosition
 
 REPLAY_HEADER = "streamops-replay"
 """Name of the header that holds the replay's id."""
@@ -60,10 +60,10 @@ class ReplayPlan:
     topics: tuple[KnownTopic, ...]
 
     @property
-    def positions(self) -> tuple[Position, ...]:
+    def positions(self) -> tuple[RecordPosition, ...]:
         """All that are to be sent, in order."""
         return tuple(
-            Position(topic=part.topic, partition=part.partition, offset=offset)
+            RecordPosition(topic=part.topic, partition=part.partition, offset=offset)
             for part in self.letters
             for offset in part.offsets
         )
@@ -140,19 +140,19 @@ class Replay:
         return self.done is None
 
     @property
-    def sent(self) -> Mapping[Position, Position]:
+    def sent(self) -> Mapping[RecordPosition, RecordPosition]:
         """By the dead letter's position where it lies now; empty while the replay is open."""
         return dict(_pairs(self.done.sent)) if self.done else {}
 
     @property
-    def held(self) -> frozenset[Position]:
+    def held(self) -> frozenset[RecordPosition]:
         """Positions that no other replay may send."""
         if self.done and self.done.is_given_up and not self.done.is_unknown:
             return frozenset(self.sent)
         return frozenset(self.plan.positions)
 
 
-def grouped(positions: Iterable[Position]) -> tuple[PartitionOffsets, ...]:
+def grouped(positions: Iterable[RecordPosition]) -> tuple[PartitionOffsets, ...]:
     """Each once, by partition, in order."""
     groups: dict[tuple[str, int], list[int]] = defaultdict(list)
     for position in sorted(set(positions)):
@@ -163,11 +163,11 @@ def grouped(positions: Iterable[Position]) -> tuple[PartitionOffsets, ...]:
     )
 
 
-def sent_letters(sent: Mapping[Position, Position]) -> tuple[SentLetters, ...]:
+def sent_letters(sent: Mapping[RecordPosition, RecordPosition]) -> tuple[SentLetters, ...]:
     """Old and new positions, as a file has them."""
     found = []
     for part in grouped(sent):
-        olds = [Position(topic=part.topic, partition=part.partition, offset=offset) for offset in part.offsets]
+        olds = [RecordPosition(topic=part.topic, partition=part.partition, offset=offset) for offset in part.offsets]
         found.append(
             SentLetters(
                 topic=part.topic,
@@ -180,22 +180,22 @@ def sent_letters(sent: Mapping[Position, Position]) -> tuple[SentLetters, ...]:
     return tuple(found)
 
 
-def holders(replays: Iterable[Replay]) -> Mapping[Position, int]:
+def holders(replays: Iterable[Replay]) -> Mapping[RecordPosition, int]:
     """By position the number of the replay that holds it."""
     return {position: replay.plan.number for replay in replays for position in replay.held}
 
 
-def first_positions(replays: Iterable[Replay]) -> Mapping[Position, Position]:
+def first_positions(replays: Iterable[Replay]) -> Mapping[RecordPosition, RecordPosition]:
     """By the position of a record that a replay sent: where the record lay at the very first."""
-    found: dict[Position, Position] = {}
+    found: dict[RecordPosition, RecordPosition] = {}
     for replay in sorted(replays, key=lambda one: one.plan.number):
         for old, new in replay.sent.items():
             found[new] = found.get(old, old)
     return found
 
 
-def _pairs(sent: Iterable[SentLetters]) -> Iterator[tuple[Position, Position]]:
+def _pairs(sent: Iterable[SentLetters]) -> Iterator[tuple[RecordPosition, RecordPosition]]:
     for part in sent:
         for offset, to_partition, to_offset in zip(part.offsets, part.to_partitions, part.to_offsets, strict=True):
-            old = Position(topic=part.topic, partition=part.partition, offset=offset)
-            yield old, Position(topic=part.topic, partition=to_partition, offset=to_offset)
+            old = RecordPosition(topic=part.topic, partition=part.partition, offset=offset)
+            yield old, RecordPosition(topic=part.topic, partition=to_partition, offset=to_offset)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from streamops.dead_letters.letter import Position
+from streamops.dead_letters.letter import RecordPosition
 from streamops.dead_letters.reading import RawRecord
 from streamops.dead_letters.replay import POSITION_HEADER, REPLAY_HEADER, ReplayPlan, grouped
 from streamops.kafka import BrokerFacts
@@ -31,26 +31,26 @@ class RawLetters(Protocol):
 class SentChunk:
     """What became of some dead letters."""
 
-    sent: Mapping[Position, Position]
+    sent: Mapping[RecordPosition, RecordPosition]
     """By old position the new one, of those that are known to be there."""
     troubles: tuple[str, ...] = ()
     is_in_vain: bool = False
     """Whether the next ones would fare no better: something else than the record itself was in the way."""
 
 
-def chunks(plan: ReplayPlan, sent: Collection[Position]) -> Iterator[tuple[Position, ...]]:
+def chunks(plan: ReplayPlan, sent: Collection[RecordPosition]) -> Iterator[tuple[RecordPosition, ...]]:
     """What is missing, in the order of the offsets; each chunk is of one partition."""
     done = frozenset(sent)
     for part in grouped(position for position in plan.positions if position not in done):
         for start in range(0, len(part.offsets), CHUNK):
             yield tuple(
-                Position(topic=part.topic, partition=part.partition, offset=offset)
+                RecordPosition(topic=part.topic, partition=part.partition, offset=offset)
                 for offset in part.offsets[start : start + CHUNK]
             )
 
 
 def send_chunk(
-    chunk: Sequence[Position], *, plan: ReplayPlan, table: RawLetters, sender: Sender, facts: BrokerFacts
+    chunk: Sequence[RecordPosition], *, plan: ReplayPlan, table: RawLetters, sender: Sender, facts: BrokerFacts
 ) -> SentChunk:
     """Send the raw records of these dead letters, all of one partition. DeltaLogError where they can't be read."""
     records = table.records(chunk[0].topic, chunk[0].partition, [one.offset for one in chunk])
@@ -63,7 +63,7 @@ def send_chunk(
     troubles += [f"{old}{_and_more(len(failed))}: {answer.trouble}" for old, answer in failed[:1]]
     return SentChunk(
         sent={
-            old: Position(topic=old.topic, partition=answer.partition, offset=answer.offset)
+            old: RecordPosition(topic=old.topic, partition=answer.partition, offset=answer.offset)
             for old, answer in both
             if not answer.trouble
         },

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from enum import StrEnum
 
-from streamops.dead_letters.letter import Position
+from streamops.dead_letters.letter import RecordPosition
 from streamops.dead_letters.replay import POSITION_HEADER, Attempt, Replay, ReplayPlan
 from streamops.errors import ReplayError
 from streamops.kafka import BrokerFacts, TopicFacts
@@ -74,14 +74,14 @@ def ranges_since(plan: ReplayPlan, facts: BrokerFacts) -> Ranges:
     return ranges
 
 
-def sent_among(plan: ReplayPlan, records: Iterable[MarkedRecord]) -> dict[Position, Position]:
+def sent_among(plan: ReplayPlan, records: Iterable[MarkedRecord]) -> dict[RecordPosition, RecordPosition]:
     """By position where each dead letter of the plan lies now; of one that is there twice the first."""
-    planned, found = frozenset(plan.positions), dict[Position, Position]()
+    planned, found = frozenset(plan.positions), dict[RecordPosition, RecordPosition]()
     for record in records:
         text = dict(record.headers).get(POSITION_HEADER, b"").decode(errors="replace")
-        old = Position.of_header(text)
+        old = RecordPosition.of_header(text)
         if old in planned and old is not None:
-            new = Position(topic=record.topic, partition=record.partition, offset=record.offset)
+            new = RecordPosition(topic=record.topic, partition=record.partition, offset=record.offset)
             found[old] = min(new, found.get(old, new))
     return found
 

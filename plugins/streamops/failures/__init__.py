@@ -1,6 +1,6 @@
 """Why a driver ended, what helps against it, and when to start again."""
 
-from streamops.failures.classify import Classification, Ending, classify
+from streamops.failures.classify import Classification, DriverEvidence, classify
 from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.failures.policy import (
     RestartAdvice,
@@ -13,7 +13,7 @@ from streamops.failures.policy import (
 
 __all__ = [
     "Classification",
-    "Ending",
+    "DriverEvidence",
     "FailureClass",
     "Remedy",
     "RestartAdvice",

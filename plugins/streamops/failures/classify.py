@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from streamops.control.records import Outcome
 from streamops.failures.failure_class import FailureClass, Remedy
-from streamops.failures.rules import STAGES, Rule
+from streamops.failures.rules import STAGES, FailureRule
 from streamops.failures.rules.reading import Statement, Voice, statements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class DriverEvidence:
     """What is known of a driver's end."""
 
     outcome: Outcome
@@ -35,7 +35,7 @@ class Classification:
     """What was found in the text, at most 200 characters; empty where the end itself is the reason."""
 
 
-def classify(ending: Ending) -> Classification:
+def classify(ending: DriverEvidence) -> Classification:
     """The first rule of the table that holds. The same ending always gets the same answer."""
     if ending.outcome is Outcome.FINISHED and ending.error_classes:
         # A query that failed has not finished, whatever its driver's exit code was (kubeflow/spark-operator#1402).
@@ -51,7 +51,7 @@ def classify(ending: Ending) -> Classification:
     raise AssertionError(f"no rule for outcome {ending.outcome}: the table's last stage must name each")
 
 
-def _evidence(rule: Rule, ending: Ending, heard: Mapping[Voice, Statement], voice: Voice) -> str | None:
+def _evidence(rule: FailureRule, ending: DriverEvidence, heard: Mapping[Voice, Statement], voice: Voice) -> str | None:
     """What proves the rule in this voice; empty where no word is needed, None where it does not hold."""
     if rule.outcomes and ending.outcome not in rule.outcomes:
         return None
@@ -64,7 +64,7 @@ def _evidence(rule: Rule, ending: Ending, heard: Mapping[Voice, Statement], voic
     return rule.evidence(heard[voice]) if voice <= rule.faintest else None
 
 
-def _complete(ending: Ending) -> str:
+def _complete(ending: DriverEvidence) -> str:
     """The text, and the error classes that it no longer shows since its middle was cut out."""
     unseen = [name for name in ending.error_classes if name not in ending.text]
     return ending.text + "".join(f"\n[{name}]" if name.isupper() else f"\n{name}" for name in unseen)

@@ -18,7 +18,7 @@ from streamops.diagnosis.checkup_text import printable
 from streamops.diagnosis.sample import HealthSample
 from streamops.errors import StreamOpsError
 from streamops.fleet.health_look import HealthLook
-from streamops.fleet.timed_work import Fate, Pace, Worked, work_on
+from streamops.fleet.timed_work import Worked, WorkLimits, WorkResult, work_on
 from streamops.fleet.verdict_change import OnChange, Subject
 from streamops.fleet.verdict_keeping import (
     RoundPace,
@@ -67,11 +67,11 @@ class CoverageDoors:
 class CoveragePace:
     """How long each step may take."""
 
-    reading: Pace
+    reading: WorkLimits
     """Checkpoints."""
-    asking: Pace
+    asking: WorkLimits
     """Clusters, at most so many seats at a time; a scan is bounded by its own requests as well."""
-    remembering: Pace
+    remembering: WorkLimits
     verdicts: RoundPace
     confirmed_after: timedelta
     """An odd answer of a cluster counts when rounds have had it for so long: two of them."""
@@ -81,13 +81,13 @@ class CoveragePace:
         """The paces for a round that comes each so often; at worst they sum up to 0.95 of it."""
         limit = min(timedelta(seconds=60), every / 10)
         return cls(
-            reading=Pace(limit=limit / 2, budget=every * 0.15),
-            asking=Pace(seat=limit, limit=limit, budget=every * 0.1),
-            remembering=Pace(limit=every / 20, budget=every / 10),
+            reading=WorkLimits(limit=limit / 2, budget=every * 0.15),
+            asking=WorkLimits(seat=limit, limit=limit, budget=every * 0.1),
+            remembering=WorkLimits(limit=every / 20, budget=every / 10),
             verdicts=RoundPace(
-                looking=Pace(limit=every / 20, budget=every / 20),
-                keeping=Pace(limit=every / 20, budget=every / 10),
-                telling=Pace(seats=1, seat=every / 20, limit=every / 20, budget=every / 10),
+                looking=WorkLimits(limit=every / 20, budget=every / 20),
+                keeping=WorkLimits(limit=every / 20, budget=every / 10),
+                telling=WorkLimits(seats=1, seat=every / 20, limit=every / 20, budget=every / 10),
                 patience=every * 0.9,
             ),
             confirmed_after=every / 2,
@@ -114,7 +114,9 @@ def run_coverage_round(
     seen = _seen(order, doors, pace)
     worked = work_on(seen, partial(_remember, storage_for=doors.storage_for), pace=pace.remembering)
     forgotten = tuple(
-        f"{one.job.spec.name}: its looks are not kept: {reason_of(one)}" for one in worked if one.fate is not Fate.DONE
+        f"{one.job.spec.name}: its looks are not kept: {reason_of(one)}"
+        for one in worked
+        if one.fate is not WorkResult.DONE
     )
     looks = tuple(coverage_look(one.spec, one.lag) for one in seen)
     if away:
@@ -182,10 +184,10 @@ def _ask(
     return lags_in(access, streams, doors=doors, confirmed_after=confirmed_after)
 
 
-def _blind(spec: StreamSpec, worked: Worked[Any, Any], pace: Pace, doors: CoverageDoors) -> _Seen:
+def _blind(spec: StreamSpec, worked: Worked[Any, Any], pace: WorkLimits, doors: CoverageDoors) -> _Seen:
     place = "" if worked.job is spec else f"{spec.kafka.bootstrap_servers}: "
     lag = unknown_lag(spec.name, f"{place}{why_blind(worked, pace)}", at=doors.clock.now())
-    return _Seen(spec=spec, lag=lag, is_begun=worked.fate is not Fate.NOT_BEGUN)
+    return _Seen(spec=spec, lag=lag, is_begun=worked.fate is not WorkResult.NOT_BEGUN)
 
 
 def _remember(seen: _Seen, *, storage_for: Callable[[str], Storage]) -> None:

@@ -13,7 +13,7 @@ from streamops.clock import Clock
 from streamops.control.records import Author
 from streamops.errors import StreamOpsError
 from streamops.fleet.health_look import HealthLook, look_at
-from streamops.fleet.timed_work import Fate, work_on
+from streamops.fleet.timed_work import WorkResult, work_on
 from streamops.fleet.verdict_change import OnChange
 from streamops.fleet.verdict_keeping import RoundPace, RoundReport, VerdictKeeping, look_of, order_of_round
 from streamops.fleet.verdict_record import record_verdict
@@ -43,7 +43,7 @@ def run_round(specs: Sequence[StreamSpec], *, state_root: str, doors: RoundDoors
     looks = tuple(look_of(one, pace=pace.looking, now=doors.clock.now()) for one in worked)
     if away:
         return RoundReport(looks=looks, troubles=(away,))
-    begun = [found for one, found in zip(worked, looks, strict=True) if one.fate is not Fate.NOT_BEGUN]
+    begun = [found for one, found in zip(worked, looks, strict=True) if one.fate is not WorkResult.NOT_BEGUN]
     return RoundReport(looks=looks, troubles=keeping.keep_and_tell(begun))
 
 

@@ -58,7 +58,7 @@ class Ports(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class SupervisedStream:
     """All that a supervisor of one stream is built from; when it differs, it is built anew."""
 
     spec: StreamSpec
@@ -148,10 +148,10 @@ class Supervision:
         except Exception:
             log.warning("pruning failed, tried again", exc_info=True)
 
-    def _wanted(self) -> dict[str, Declared]:
+    def _wanted(self) -> dict[str, SupervisedStream]:
         settings = self._settings
         return {
-            spec.name: Declared(spec=spec, state_root=settings.state_root)
+            spec.name: SupervisedStream(spec=spec, state_root=settings.state_root)
             for spec in settings.streams
             if not self._names or spec.name in self._names
         }
@@ -194,12 +194,14 @@ class Supervision:
 class StreamLoop:
     """Settles one stream again and again. Whatever troubles it stays here."""
 
-    def __init__(self, declared: Declared, ports: Ports, *, interval: timedelta, registry: SharedRegistry) -> None:
+    def __init__(
+        self, declared: SupervisedStream, ports: Ports, *, interval: timedelta, registry: SharedRegistry
+    ) -> None:
         self._ports = ports
         self._registry = registry
         self._interval = interval
         self._declared = declared
-        self._supervised: Declared | None = None
+        self._supervised: SupervisedStream | None = None
         self._supervisor: Supervisor | None = None
         self._trouble = ""
         self._told: tuple[object, ...] = ()
@@ -212,7 +214,7 @@ class StreamLoop:
         """Begin, in a thread of its own."""
         self._thread.start()
 
-    def declare(self, declared: Declared) -> None:
+    def declare(self, declared: SupervisedStream) -> None:
         """From the next turn on this is how the stream is declared."""
         self._declared = declared
 

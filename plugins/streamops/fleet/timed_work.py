@@ -18,7 +18,7 @@ J = TypeVar("J")
 T = TypeVar("T")
 
 
-class Fate(StrEnum):
+class WorkResult(StrEnum):
     """What became of the work on one thing."""
 
     DONE = "done"
@@ -31,7 +31,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class WorkLimits:
     """How much at once, and for how long."""
 
     seats: int = 8
@@ -51,7 +51,7 @@ class Worked(Generic[J, T]):
     """One thing and what became of it."""
 
     job: J
-    fate: Fate
+    fate: WorkResult
     answer: T | None = None
     """Of work that is done."""
     error: Exception | None = None
@@ -67,7 +67,7 @@ class _Begun(Generic[J]):
     is_late_at: float
 
 
-def work_on(jobs: Iterable[J], work: Callable[[J], T], *, pace: Pace) -> tuple[Worked[J, T], ...]:
+def work_on(jobs: Iterable[J], work: Callable[[J], T], *, pace: WorkLimits) -> tuple[Worked[J, T], ...]:
     """Every job once, as they come to an end. Never raises what the work raises."""
     answers: queue.SimpleQueue[tuple[int, Worked[J, T]]] = queue.SimpleQueue()
     waiting = deque(enumerate(jobs))
@@ -87,19 +87,19 @@ def work_on(jobs: Iterable[J], work: Callable[[J], T], *, pace: Pace) -> tuple[W
             # All have the same limit, so the first that was begun is the first that is late.
             oldest = next(iter(begun))
             if begun[oldest].is_late_at <= time.monotonic():
-                ended.append(Worked(job=begun.pop(oldest).job, fate=Fate.HUNG))
+                ended.append(Worked(job=begun.pop(oldest).job, fate=WorkResult.HUNG))
             continue
         if begun.pop(number, None):
             ended.append(worked)
-    return (*ended, *(Worked(job=job, fate=Fate.NOT_BEGUN) for _, job in waiting))
+    return (*ended, *(Worked(job=job, fate=WorkResult.NOT_BEGUN) for _, job in waiting))
 
 
-def _begin(job: J, pace: Pace) -> _Begun[J]:
+def _begin(job: J, pace: WorkLimits) -> _Begun[J]:
     now = time.monotonic()
     return _Begun(job=job, leaves_seat_at=now + pace.seat.total_seconds(), is_late_at=now + pace.limit.total_seconds())
 
 
-def _has_room(begun: Collection[_Begun[J]], pace: Pace) -> bool:
+def _has_room(begun: Collection[_Begun[J]], pace: WorkLimits) -> bool:
     now = time.monotonic()
     return len(begun) < pace.most and sum(one.leaves_seat_at > now for one in begun) < pace.seats
 
@@ -117,7 +117,7 @@ def _answer(
     number: int, job: J, work: Callable[[J], T], answers: "queue.SimpleQueue[tuple[int, Worked[J, T]]]"
 ) -> None:
     try:
-        worked = Worked(job=job, fate=Fate.DONE, answer=work(job))
+        worked = Worked(job=job, fate=WorkResult.DONE, answer=work(job))
     except Exception as error:
-        worked = Worked(job=job, fate=Fate.FAILED, error=error)
+        worked = Worked(job=job, fate=WorkResult.FAILED, error=error)
     answers.put((number, worked))

@@ -22,7 +22,7 @@ from streamops.diagnosis.checkup_text import printable
 from streamops.errors import StreamOpsError
 from streamops.fleet.health_history import CHECKPOINTS, HealthEntry, HealthHistory, NotedChange
 from streamops.fleet.health_look import HealthLook, blind_look
-from streamops.fleet.timed_work import Fate, Pace, Worked, work_on
+from streamops.fleet.timed_work import Worked, WorkLimits, WorkResult, work_on
 from streamops.fleet.verdict_change import OnChange, Subject, VerdictChange, log_change
 from streamops.fleet.verdict_rules import upkeep_of
 from streamops.spec import StreamSpec
@@ -34,9 +34,9 @@ from streamops.verdict import Verdict
 class RoundPace:
     """How long each step may take; together less than the time to the next round."""
 
-    looking: Pace
-    keeping: Pace
-    telling: Pace
+    looking: WorkLimits
+    keeping: WorkLimits
+    telling: WorkLimits
     """One at a time: whoever is told need not be safe for threads."""
     patience: timedelta
     """After which an untold change is another round's to tell."""
@@ -45,9 +45,9 @@ class RoundPace:
     def within(cls, every: timedelta) -> "RoundPace":
         """The paces for a round that comes each so often; at worst they sum up to 0.9 of it."""
         return cls(
-            looking=Pace(limit=min(timedelta(seconds=30), every / 10), budget=every * 0.4),
-            keeping=Pace(limit=every / 20, budget=every / 5),
-            telling=Pace(seats=1, seat=every / 20, limit=every / 20, budget=every / 10),
+            looking=WorkLimits(limit=min(timedelta(seconds=30), every / 10), budget=every * 0.4),
+            keeping=WorkLimits(limit=every / 20, budget=every / 5),
+            telling=WorkLimits(seats=1, seat=every / 20, limit=every / 20, budget=every / 10),
             patience=every * 0.9,
         )
 
@@ -93,7 +93,7 @@ class VerdictKeeping:
     def trouble(self) -> str:
         """Why nothing can be kept; asked once, so that a state root that hangs does not make every stream's look hang."""
         (asked,) = work_on((self.state_root,), self._ask, pace=self.pace.looking)
-        if asked.fate is Fate.DONE:
+        if asked.fate is WorkResult.DONE:
             return ""
         return f"{self.state_root} can't be asked, so no verdict is kept and no change is told: {reason_of(asked)}"
 
@@ -107,8 +107,8 @@ class VerdictKeeping:
         due = [due for one in kept for due in one.answer or ()]
         told = work_on(due, self._tell, pace=self.pace.telling)
         return (
-            *(_trouble(one.job.spec.name, "is not kept", one) for one in kept if one.fate is not Fate.DONE),
-            *(_trouble(one.job.look.spec.name, "is not told", one) for one in told if one.fate is not Fate.DONE),
+            *(_trouble(one.job.spec.name, "is not kept", one) for one in kept if one.fate is not WorkResult.DONE),
+            *(_trouble(one.job.look.spec.name, "is not told", one) for one in told if one.fate is not WorkResult.DONE),
         )
 
     def _ask(self, address: str) -> None:
@@ -155,17 +155,17 @@ def order_of_round(specs: Sequence[StreamSpec], now: datetime) -> list[StreamSpe
     return order
 
 
-def look_of(worked: Worked[StreamSpec, HealthLook], *, pace: Pace, now: datetime) -> HealthLook:
+def look_of(worked: Worked[StreamSpec, HealthLook], *, pace: WorkLimits, now: datetime) -> HealthLook:
     """The look that came of the work on a stream; a blind one where none came."""
     return worked.answer or blind_look(worked.job, why_blind(worked, pace), now=now)
 
 
-def why_blind(worked: Worked[Any, Any], pace: Pace) -> str:
+def why_blind(worked: Worked[Any, Any], pace: WorkLimits) -> str:
     """Why work that should have seen something saw nothing."""
     match worked.fate:
-        case Fate.HUNG:
+        case WorkResult.HUNG:
             return f"no answer within {pace.limit.total_seconds():g} s"
-        case Fate.NOT_BEGUN:
+        case WorkResult.NOT_BEGUN:
             return f"not looked at: {reason_of(worked)}"
         case _:
             return reason_of(worked)
@@ -174,9 +174,9 @@ def why_blind(worked: Worked[Any, Any], pace: Pace) -> str:
 def reason_of(worked: Worked[Any, Any]) -> str:
     """Why work was not done."""
     match worked.fate:
-        case Fate.HUNG:
+        case WorkResult.HUNG:
             return "no answer in time"
-        case Fate.NOT_BEGUN:
+        case WorkResult.NOT_BEGUN:
             return "the time of the round was over"
         case _:
             error = worked.error

@@ -9,7 +9,7 @@ from streamops.kafka.facts import BrokerFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class RecordPlace:
     """An offset in a partition."""
 
     topic: str
@@ -45,7 +45,7 @@ class Broker(Protocol):
         """
         ...
 
-    def record_times(self, places: Collection[Place]) -> Mapping[Place, RecordTime]:
+    def record_times(self, places: Collection[RecordPlace]) -> Mapping[RecordPlace, RecordTime]:
         """The stamps of the records there. Reads records, so it is for the few places where it matters. Never raises."""
         ...
 

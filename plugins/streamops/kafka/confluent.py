@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from streamops.clock import Clock
 from streamops.errors import SettingsError
 from streamops.kafka.access import KafkaAccess
-from streamops.kafka.broker import Place, RecordTime, TimeOffset
+from streamops.kafka.broker import RecordPlace, RecordTime, TimeOffset
 from streamops.kafka.facts import BrokerFacts, PartitionFacts, TopicFacts
 from streamops.kafka.record_probe import probe_record_times
 from streamops.kafka.secrets import without_secrets
@@ -73,7 +73,7 @@ class ConfluentBroker:
         ]
         return BrokerFacts(bootstrap=self._access.bootstrap, at=self._clock.now(), topics=tuple(found))
 
-    def record_times(self, places: Collection[Place]) -> Mapping[Place, RecordTime]:
+    def record_times(self, places: Collection[RecordPlace]) -> Mapping[RecordPlace, RecordTime]:
         """See Broker."""
         return probe_record_times(self._access, places, clock=self._clock, limit=self._limit)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from streamops.clock import Clock
 from streamops.kafka.access import KafkaAccess
-from streamops.kafka.broker import Place, RecordTime
+from streamops.kafka.broker import RecordPlace, RecordTime
 from streamops.kafka.secrets import without_secrets
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,8 +31,8 @@ _SETTINGS = {
 
 
 def probe_record_times(
-    access: KafkaAccess, places: Collection[Place], *, clock: Clock, limit: timedelta
-) -> Mapping[Place, RecordTime]:
+    access: KafkaAccess, places: Collection[RecordPlace], *, clock: Clock, limit: timedelta
+) -> Mapping[RecordPlace, RecordTime]:
     """The stamps, as far as they came within the limit; the others say why not. Never raises."""
     from confluent_kafka import Consumer, KafkaException
 
@@ -43,7 +43,7 @@ def probe_record_times(
     except (KafkaException, ValueError, TypeError) as error:
         told = without_secrets(str(error), access.properties)
         return {place: RecordTime(at=None, trouble=told) for place in places}
-    found: dict[Place, RecordTime] = {}
+    found: dict[RecordPlace, RecordTime] = {}
     trouble = f"no answer within {limit.total_seconds():.0f} s"
     try:
         for place, answer in _answers(consumer, access, places, clock=clock, until=clock.monotonic() + limit):
@@ -56,12 +56,12 @@ def probe_record_times(
 
 
 def _answers(
-    consumer: Any, access: KafkaAccess, places: Collection[Place], *, clock: Clock, until: timedelta
-) -> Iterator[tuple[Place, RecordTime]]:
+    consumer: Any, access: KafkaAccess, places: Collection[RecordPlace], *, clock: Clock, until: timedelta
+) -> Iterator[tuple[RecordPlace, RecordTime]]:
     """One place of a partition after the other, all partitions at once."""
     from confluent_kafka import TopicPartition
 
-    waiting: dict[tuple[str, int], list[Place]] = {}
+    waiting: dict[tuple[str, int], list[RecordPlace]] = {}
     for place in sorted(places, key=lambda place: -place.offset):
         waiting.setdefault((place.topic, place.partition), []).append(place)
     asked = {partition: rest.pop() for partition, rest in waiting.items()}

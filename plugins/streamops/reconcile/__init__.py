@@ -1,10 +1,20 @@
 """Declared against real: what runs that should not, what should run and does not, and what nobody looks after."""
 
-from streamops.reconcile.facts import Declared
-from streamops.reconcile.finding import Finding, FindingKind, Severity
+from streamops.reconcile.facts import DeclaredStreams
+from streamops.reconcile.finding import FindingKind, ReconcileFinding, ReconcileSeverity
 from streamops.reconcile.look import Doors
 from streamops.reconcile.pruner import Pruner
 from streamops.reconcile.reconciler import Reconciler, Report
 from streamops.reconcile.rules import reconcile
 
-__all__ = ["Declared", "Doors", "Finding", "FindingKind", "Pruner", "Reconciler", "Report", "Severity", "reconcile"]
+__all__ = [
+    "DeclaredStreams",
+    "Doors",
+    "FindingKind",
+    "Pruner",
+    "ReconcileFinding",
+    "ReconcileSeverity",
+    "Reconciler",
+    "Report",
+    "reconcile",
+]

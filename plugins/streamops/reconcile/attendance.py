@@ -5,13 +5,13 @@ from datetime import datetime
 
 from streamops.control.state import Desire
 from streamops.reconcile.facts import StreamFacts, StreamTask
-from streamops.reconcile.finding import Finding, FindingKind, Remedy, Severity, finding_of
+from streamops.reconcile.finding import FindingKind, ReconcileFinding, ReconcileRemedy, ReconcileSeverity, finding_of
 
 AIRFLOW = "airflow:"
 """How the names of supervisors begin that live in Airflow."""
 
 
-def supervision(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[Finding]:
+def supervision(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[ReconcileFinding]:
     """Who looks after a stream that may run: nobody, or somebody who could not restart it."""
     yield from _never_begun(facts)
     if not (facts.is_meant_to_run or facts.overstays(now)):
@@ -22,12 +22,12 @@ def supervision(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[
         return
     if is_new:
         return
-    yield _unattended(facts, Severity.CRITICAL)
+    yield _unattended(facts, ReconcileSeverity.CRITICAL)
     if facts.is_meant_to_run and facts.is_down:
         yield _lost(facts)
 
 
-def _never_begun(facts: StreamFacts) -> Iterator[Finding]:
+def _never_begun(facts: StreamFacts) -> Iterator[ReconcileFinding]:
     """A scheduled stream whose DAG begins no runs, though nobody stopped it; during a run it is missed like any other."""
     task = facts.task
     is_resting = facts.is_scheduled and not facts.is_meant_to_run and facts.state.desire is Desire.RUNNING
@@ -36,14 +36,14 @@ def _never_begun(facts: StreamFacts) -> Iterator[Finding]:
     yield finding_of(
         facts,
         FindingKind.PAUSED_DAG if task.is_present else FindingKind.MISSING_DAG,
-        Severity.WARNING,
+        ReconcileSeverity.WARNING,
         evidence=_cause(task),
         meaning="no scheduled run of it begins, and its backlog grows",
         repair=_advice(task, facts.stream),
     )
 
 
-def _unattended(facts: StreamFacts, severity: Severity) -> Finding:
+def _unattended(facts: StreamFacts, severity: ReconcileSeverity) -> ReconcileFinding:
     sign = facts.attendance
     if sign:
         evidence = (
@@ -102,7 +102,7 @@ def _advice(task: StreamTask | None, stream: str) -> str:
     return f"see what the scheduler, the pool and the workers do with {task.dag}; until then {by_hand}"
 
 
-def _lost(facts: StreamFacts) -> Finding:
+def _lost(facts: StreamFacts) -> ReconcileFinding:
     newest, status, decision = facts.newest, facts.newest_status, facts.decision
     end = newest.end if newest else None
     said = f"{end.outcome} on record" if end else status.evidence if status else "it is gone"
@@ -110,15 +110,15 @@ def _lost(facts: StreamFacts) -> Finding:
     return finding_of(
         facts,
         FindingKind.LOST_DRIVER,
-        Severity.CRITICAL,
+        ReconcileSeverity.CRITICAL,
         evidence=f"epoch {newest.number if newest else 0} has ended ({said}){due}",
         meaning="the stream stands still, its backlog grows, and nobody starts it",
         repair=f"get it supervised again; `streamops supervise {facts.stream} --once` starts it now",
-        remedy=Remedy.SETTLE,
+        remedy=ReconcileRemedy.SETTLE,
     )
 
 
-def _watched_in_vain(facts: StreamFacts) -> Iterator[Finding]:
+def _watched_in_vain(facts: StreamFacts) -> Iterator[ReconcileFinding]:
     """Airflow runs no task of a DAG that is paused or gone: its trigger still watches, and wakes nobody."""
     sign, task = facts.attendance, facts.task
     if task is None or sign is None or not sign.by.actor.startswith(AIRFLOW):
@@ -128,14 +128,14 @@ def _watched_in_vain(facts: StreamFacts) -> Iterator[Finding]:
     yield finding_of(
         facts,
         FindingKind.PAUSED_DAG if task.is_present else FindingKind.MISSING_DAG,
-        Severity.CRITICAL,
+        ReconcileSeverity.CRITICAL,
         evidence=_cause(task),
         meaning="its trigger watches it still, but when its driver ends, nobody restarts it",
         repair=_advice(task, facts.stream),
     )
 
 
-def _standing_still(facts: StreamFacts) -> Iterator[Finding]:
+def _standing_still(facts: StreamFacts) -> Iterator[ReconcileFinding]:
     """Somebody signs for a stream that does not run: what was due long ago is not done, or it waits without end.
 
     What the stream waited for may have answered a moment ago: then nobody is late yet for certain.
@@ -149,7 +149,7 @@ def _standing_still(facts: StreamFacts) -> Iterator[Finding]:
         yield finding_of(
             facts,
             FindingKind.OVERDUE,
-            Severity.WARNING if overdue.waited_for else Severity.CRITICAL,
+            ReconcileSeverity.WARNING if overdue.waited_for else ReconcileSeverity.CRITICAL,
             evidence=f"nothing was done{since}, and {_claimed_in_vain(facts)}{decision.action} is due: {decision.reason}",
             meaning=f"the stream stands still, its backlog grows, and {who}, who looks after it, gets no further",
             repair=f"see the log of {who}; `streamops supervise {facts.stream} --once` tells what is in the way",
@@ -158,7 +158,7 @@ def _standing_still(facts: StreamFacts) -> Iterator[Finding]:
         yield finding_of(
             facts,
             FindingKind.WAITING,
-            Severity.WARNING,
+            ReconcileSeverity.WARNING,
             evidence=f"it waits{since}: {decision.reason}",
             meaning="the stream stands still, and this does not end by itself",
             repair=f"do what the evidence says; `streamops status {facts.stream}` tells more",

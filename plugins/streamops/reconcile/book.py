@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from streamops.control import codec
 from streamops.errors import CorruptRecordError, ObjectNotFoundError, StorageError
 from streamops.reconcile.facts import StreamFacts, StreamTask
-from streamops.reconcile.finding import Finding
+from streamops.reconcile.finding import ReconcileFinding
 from streamops.storage import FileKind, Storage, join, read_file, write_file
 
 log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class FindingBook:
         """What an orchestrator said a moment ago, if it did."""
         return self.told if self.told and abs(now - self.told.at) <= TOLD_FOR else None
 
-    def dated(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    def dated(self, findings: Iterable[ReconcileFinding]) -> tuple[ReconcileFinding, ...]:
         """The findings, those that are known with the moment of their first sight."""
         since = {known.key: known.since for known in self.known}
         return tuple(replace(finding, since=since.get(finding.key)) for finding in findings)
@@ -92,7 +92,7 @@ class FindingBook:
     @classmethod
     def of(
         cls,
-        findings: Iterable[Finding],
+        findings: Iterable[ReconcileFinding],
         now: datetime,
         *,
         told: ToldTasks | None = None,

@@ -8,7 +8,7 @@ from streamops.control.state import LogState
 from streamops.launch import FoundDriver
 
 
-class Fault(Enum):
+class DriverFault(Enum):
     """Why a living driver should not be there."""
 
     SUPERSEDED = "was superseded by a newer claim"
@@ -21,27 +21,27 @@ class Fault(Enum):
     def is_killable(self) -> bool:
         """Whether the log itself says that this driver may write no more. A log that does not know it says nothing:
         it may be the log that is wrong."""
-        return self in (Fault.SUPERSEDED, Fault.ENDED)
+        return self in (DriverFault.SUPERSEDED, DriverFault.ENDED)
 
 
-def fault_of(driver: FoundDriver, state: LogState) -> Fault | None:
+def fault_of(driver: FoundDriver, state: LogState) -> DriverFault | None:
     """Why the log disowns the driver; None when it is the one that may write.
 
     The fold keeps no claims of older epochs that have ended, so there the number alone speaks; `may_be_killed` looks at
     the token before anything is done.
     """
     if state.is_empty:
-        return Fault.NO_LOG
+        return DriverFault.NO_LOG
     newest = state.newest
     if newest is None or driver.epoch > newest.number:
-        return Fault.AHEAD
+        return DriverFault.AHEAD
     claims = {epoch.number: epoch.claim for epoch in (*state.open_epochs, newest)}
     claim = claims.get(driver.epoch)
     if claim and claim.token != driver.token:
-        return Fault.FOREIGN_TOKEN
+        return DriverFault.FOREIGN_TOKEN
     if driver.epoch == newest.number:
-        return None if newest.is_open else Fault.ENDED
-    return Fault.SUPERSEDED if claim else Fault.ENDED
+        return None if newest.is_open else DriverFault.ENDED
+    return DriverFault.SUPERSEDED if claim else DriverFault.ENDED
 
 
 def may_be_killed(driver: FoundDriver, records: Sequence[Record]) -> bool:

@@ -18,7 +18,7 @@ ALIVE = frozenset({DriverState.RUNNING, DriverState.BROKEN})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class DeclaredStreams:
     """What a settings file says, in words that need no settings file."""
 
     state_root: str
@@ -32,7 +32,7 @@ class Declared:
     """When the file was written last; None where that can't be told."""
 
 
-class Declaration(StrEnum):
+class DeclaredStream(StrEnum):
     """What the settings say about a checkpoint."""
 
     VALID = "valid"
@@ -68,7 +68,7 @@ class StreamFacts:
     """One stream, or one checkpoint that was a stream's."""
 
     stream: str
-    declaration: Declaration = Declaration.VALID
+    declaration: DeclaredStream = DeclaredStream.VALID
     problems: tuple[str, ...] = ()
     """What is wrong with its declaration. Of a valid one: the last good declaration counts in place of that."""
     has_left: bool = False

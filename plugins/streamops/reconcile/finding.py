@@ -8,7 +8,7 @@ from streamops.launch import FoundDriver
 from streamops.reconcile.facts import StreamFacts
 
 
-class Severity(IntEnum):
+class ReconcileSeverity(IntEnum):
     """How bad a finding is; a higher one is worse."""
 
     OK = 0
@@ -40,7 +40,7 @@ class FindingKind(StrEnum):
     UNREADABLE = "unreadable"
 
 
-class Remedy(StrEnum):
+class ReconcileRemedy(StrEnum):
     """What the reconciler itself may do about a finding."""
 
     NONE = "none"
@@ -50,11 +50,11 @@ class Remedy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ReconcileFinding:
     """One difference between what is declared and what is."""
 
     kind: FindingKind
-    severity: Severity
+    severity: ReconcileSeverity
     stream: str
     """Empty where it is nobody's."""
     checkpoint: str = ""
@@ -67,7 +67,7 @@ class Finding:
     """What the reconciler did about it, or why it could not."""
     since: datetime | None = None
     """When a reconciler that keeps book saw it first; None for a new one."""
-    remedy: Remedy = Remedy.NONE
+    remedy: ReconcileRemedy = ReconcileRemedy.NONE
     drivers: tuple[FoundDriver, ...] = ()
     """Whom KILL_ORPHANS is about."""
 
@@ -82,24 +82,24 @@ class Finding:
         return f"{self.kind} {self.stream}".strip()
 
 
-def worst(findings: tuple[Finding, ...]) -> Severity:
+def worst(findings: tuple[ReconcileFinding, ...]) -> ReconcileSeverity:
     """How bad it is altogether, what was repaired left out."""
-    return max((finding.severity for finding in findings if not finding.is_repaired), default=Severity.OK)
+    return max((finding.severity for finding in findings if not finding.is_repaired), default=ReconcileSeverity.OK)
 
 
 def finding_of(
     facts: StreamFacts,
     kind: FindingKind,
-    severity: Severity,
+    severity: ReconcileSeverity,
     *,
     evidence: str,
     meaning: str,
     repair: str,
-    remedy: Remedy = Remedy.NONE,
+    remedy: ReconcileRemedy = ReconcileRemedy.NONE,
     drivers: tuple[FoundDriver, ...] = (),
-) -> Finding:
+) -> ReconcileFinding:
     """A finding about one stream."""
-    return Finding(
+    return ReconcileFinding(
         kind=kind,
         severity=severity,
         stream=facts.stream,
@@ -112,7 +112,7 @@ def finding_of(
     )
 
 
-def told(finding: Finding) -> str:
+def told(finding: ReconcileFinding) -> str:
     """A finding as one line of text: what, why it matters, what was done, what is left to do."""
     whose = f"{finding.stream}: " if finding.stream else ""
     parts = [f"{whose}{finding.kind}: {finding.evidence}", finding.meaning]

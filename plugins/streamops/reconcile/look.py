@@ -27,8 +27,8 @@ from streamops.errors import StreamOpsError
 from streamops.launch import DriverState, DriverStatus, FoundDriver, Launcher, why_unseen
 from streamops.reconcile.facts import (
     ALIVE,
-    Declaration,
-    Declared,
+    DeclaredStream,
+    DeclaredStreams,
     FleetFacts,
     OrchestratorFacts,
     StreamFacts,
@@ -62,7 +62,7 @@ class Doors:
     patience: timedelta = PATIENCE
 
 
-def fleet_facts(declared: Declared, doors: Doors) -> FleetFacts:
+def fleet_facts(declared: DeclaredStreams, doors: Doors) -> FleetFacts:
     """Everything about the declared streams, and about those that were declared once.
 
     The process table is read before any log: a driver that is in it has been claimed before, so a log that does not
@@ -82,7 +82,7 @@ def fleet_facts(declared: Declared, doors: Doors) -> FleetFacts:
     specs = {spec.name: spec for spec in declared.specs}
 
     def read(subject: StreamFacts) -> StreamFacts:
-        spec = specs[subject.stream] if subject.declaration is Declaration.VALID else None
+        spec = specs[subject.stream] if subject.declaration is DeclaredStream.VALID else None
         found = by_control.get(control_folder(subject.checkpoint), ())
         return _stream_facts(subject, spec, found, doors, declared)
 
@@ -98,7 +98,7 @@ def fleet_facts(declared: Declared, doors: Doors) -> FleetFacts:
     )
 
 
-def _subjects(declared: Declared, registry: Iterable[RegistryEntry]) -> tuple[StreamFacts, ...]:
+def _subjects(declared: DeclaredStreams, registry: Iterable[RegistryEntry]) -> tuple[StreamFacts, ...]:
     """Whom to look at: streams as declared, wrong ones as far as they were started, and checkpoints left behind."""
     entries = {entry.stream: entry for entry in registry}
     problems: dict[str, tuple[str, ...]] = {}
@@ -118,7 +118,7 @@ def _subjects(declared: Declared, registry: Iterable[RegistryEntry]) -> tuple[St
     wrong = [
         StreamFacts(
             stream=name,
-            declaration=Declaration.WRONG,
+            declaration=DeclaredStream.WRONG,
             problems=texts,
             checkpoint=entries[name].checkpoint if name in entries else "",
         )
@@ -127,7 +127,7 @@ def _subjects(declared: Declared, registry: Iterable[RegistryEntry]) -> tuple[St
     ]
     known = {spec.name: spec.checkpoint for spec in declared.specs}
     left = [
-        StreamFacts(stream=name, declaration=Declaration.GONE, checkpoint=entry.checkpoint)
+        StreamFacts(stream=name, declaration=DeclaredStream.GONE, checkpoint=entry.checkpoint)
         for name, entry in entries.items()
         if name not in problems and known.get(name) != entry.checkpoint
     ]
@@ -135,7 +135,11 @@ def _subjects(declared: Declared, registry: Iterable[RegistryEntry]) -> tuple[St
 
 
 def _stream_facts(
-    subject: StreamFacts, spec: StreamSpec | None, found: tuple[FoundDriver, ...], doors: Doors, declared: Declared
+    subject: StreamFacts,
+    spec: StreamSpec | None,
+    found: tuple[FoundDriver, ...],
+    doors: Doors,
+    declared: DeclaredStreams,
 ) -> StreamFacts:
     """The facts of one stream. Drivers are asked for after the log was read: what lives then is no thing of the past."""
     if not subject.checkpoint:
@@ -197,7 +201,7 @@ def _is_of_another(facts: StreamFacts, state: LogState) -> bool:
 def _with_task(facts: StreamFacts, doors: Doors, at: datetime) -> StreamFacts:
     """Asked in one thread: a task of Airflow has a single line to its server."""
     is_wanted = facts.is_meant_to_run or facts.is_scheduled
-    is_supervised = facts.declaration is Declaration.VALID and not facts.trouble and is_wanted
+    is_supervised = facts.declaration is DeclaredStream.VALID and not facts.trouble and is_wanted
     if doors.orchestrator is None or not is_supervised:
         return facts
     in_detail = not facts.is_attended(at)

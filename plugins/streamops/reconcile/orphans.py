@@ -31,17 +31,17 @@ TRY_AGAIN_AFTER = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class KillOutcome:
     """What became of an orphan."""
 
     text: str
     is_gone: bool = False
 
 
-GONE = Ending(text="was killed and is gone", is_gone=True)
-LIVES = Ending(text="was killed and still lives")
-NOT_ALLOWED = Ending(text="was left alone: the whole log, read again, does not say that it may write no more")
-LOG_MOVED = Ending(text="was left alone: the log grew meanwhile")
+GONE = KillOutcome(text="was killed and is gone", is_gone=True)
+LIVES = KillOutcome(text="was killed and still lives")
+NOT_ALLOWED = KillOutcome(text="was left alone: the whole log, read again, does not say that it may write no more")
+LOG_MOVED = KillOutcome(text="was left alone: the log grew meanwhile")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class OrphanKiller:
     clock: Clock
     author: Author
 
-    def kill(self, driver: FoundDriver) -> Ending:
+    def kill(self, driver: FoundDriver) -> KillOutcome:
         """Kill a driver that its whole log, read right before, says may write no more. Intent first, outcome after.
 
         An intent of ours without an outcome, left by a crash, is carried out; one that failed is not tried again soon.
@@ -65,7 +65,7 @@ class OrphanKiller:
         last = last_try(records, plan, self.author)
         if last and isinstance(last.body, ActEnded) and _is_fresh(last, self.clock.now()):
             again = last.at + TRY_AGAIN_AFTER
-            return Ending(text=f"{last.body.outcome}, tried at {last.at:%H:%M} UTC, again from {again:%H:%M} on")
+            return KillOutcome(text=f"{last.body.outcome}, tried at {last.at:%H:%M} UTC, again from {again:%H:%M} on")
         if not (last and isinstance(last.body, ActBegun)):
             try:
                 self._append(ActBegun(act=KILL_ORPHAN, plan=plan), fold(records))
@@ -75,12 +75,12 @@ class OrphanKiller:
         self._record(ActEnded(act=KILL_ORPHAN, plan=plan, outcome=ending.text))
         return ending
 
-    def _killed(self, driver: FoundDriver) -> Ending:
+    def _killed(self, driver: FoundDriver) -> KillOutcome:
         try:
             self.launcher.kill(driver.handle)
             return GONE if self._has_gone(driver) else LIVES
         except LaunchError as error:
-            return Ending(text=shortened(f"could not be killed: {error}", COMPOSED_LIMIT))
+            return KillOutcome(text=shortened(f"could not be killed: {error}", COMPOSED_LIMIT))
 
     def _has_gone(self, driver: FoundDriver) -> bool:
         for _ in range(KILL_LOOKS):

@@ -56,7 +56,7 @@ class StreamLeftovers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fate:
+class PruneDecision:
     """What becomes of one epoch's leftovers."""
 
     leftover: Leftover
@@ -74,16 +74,18 @@ def to_date(facts: StreamLeftovers, keep: Keep) -> tuple[Leftover, ...]:
     return tuple(fate.leftover for fate in _by_number(facts, keep) if not fate.stays)
 
 
-def fates(facts: StreamLeftovers, keep: Keep, *, now: datetime) -> tuple[Fate, ...]:
+def fates(facts: StreamLeftovers, keep: Keep, *, now: datetime) -> tuple[PruneDecision, ...]:
     """Each epoch that left something, with the reason why it stays, if it does; its number comes before its age."""
     written = dict(_written(facts, now))
     return tuple(
-        fate if fate.stays else Fate(leftover=fate.leftover, stays=_is_young(fate.leftover, written, keep, now))
+        fate
+        if fate.stays
+        else PruneDecision(leftover=fate.leftover, stays=_is_young(fate.leftover, written, keep, now))
         for fate in _by_number(facts, keep)
     )
 
 
-def _by_number(facts: StreamLeftovers, keep: Keep) -> Iterator[Fate]:
+def _by_number(facts: StreamLeftovers, keep: Keep) -> Iterator[PruneDecision]:
     """First what speaks for the whole stream: without a log that can be trusted nobody knows who lives. Then who may live,
     then what the log leans on, and last what people want to read.
 
@@ -97,7 +99,7 @@ def _by_number(facts: StreamLeftovers, keep: Keep) -> Iterator[Fate]:
             stays = "the highest epoch with a folder: it tells a control log that was lost"
         if not stays and leftover.epoch in last:
             stays = f"one of the last {keep.epochs} epochs"
-        yield Fate(leftover=leftover, stays=stays)
+        yield PruneDecision(leftover=leftover, stays=stays)
 
 
 def _open(facts: StreamLeftovers) -> frozenset[int]:

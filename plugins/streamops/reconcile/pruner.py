@@ -44,7 +44,7 @@ _LOG = re.compile(r"^(\d{6,})\.log(?:\.1)?$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class PrunedPlace:
     """Where the drivers of one stream, or of one backfill of it, leave their things."""
 
     stream: str
@@ -106,15 +106,15 @@ class Pruner:
 
     def _stream(self, spec: StreamSpec, living: Sequence[FoundDriver]) -> tuple[Pruned, ...]:
         try:
-            places = [Place(stream=spec.name, checkpoint=spec.checkpoint, keep=spec.keep)]
+            places = [PrunedPlace(stream=spec.name, checkpoint=spec.checkpoint, keep=spec.keep)]
             for backfill in backfill_ids(self.storage_for(spec.checkpoint), spec.checkpoint):
                 own = backfill_checkpoint(spec.checkpoint, backfill)
-                places.append(Place(stream=derived_name(spec.name, backfill), checkpoint=own, keep=spec.keep))
+                places.append(PrunedPlace(stream=derived_name(spec.name, backfill), checkpoint=own, keep=spec.keep))
         except StreamOpsError as error:
             return (Pruned(stream=spec.name, troubles=(str(error),)),)
         return tuple(self.prune(place, living) for place in places)
 
-    def prune(self, place: Place, living: Sequence[FoundDriver]) -> Pruned:
+    def prune(self, place: PrunedPlace, living: Sequence[FoundDriver]) -> Pruned:
         """One stream. Trouble with one epoch leaves the others alone."""
         pruned = Pruned(stream=place.stream)
         try:
@@ -165,7 +165,7 @@ class Pruner:
 
     # Facts
 
-    def _look(self, place: Place, living: Sequence[FoundDriver]) -> StreamLeftovers:
+    def _look(self, place: PrunedPlace, living: Sequence[FoundDriver]) -> StreamLeftovers:
         """Names of all, dates of the oldest that their number does not keep: most streams cost two listings.
 
         The log is read after the names: whatever has a name by then has been claimed.
@@ -178,7 +178,7 @@ class Pruner:
         seen = replace(seen, state=load_state(self.storage_for(place.control), place.control))
         return self._dated(seen, to_date(seen, place.keep)[:MOST_AT_ONCE], place)
 
-    def _names(self, place: Place) -> tuple[Leftover, ...]:
+    def _names(self, place: PrunedPlace) -> tuple[Leftover, ...]:
         names = self.storage_for(self.state_root).list(log_folder(self.state_root, place.stream))
         logs = [(int(match[1]), name) for name in names if (match := _LOG.match(name))]
         names = self.storage_for(place.control).list(drivers_folder(place.control))
@@ -189,11 +189,11 @@ class Pruner:
             for epoch in sorted(logs_of.keys() | folders_of.keys())
         )
 
-    def _dated(self, seen: StreamLeftovers, leftovers: Iterable[Leftover], place: Place) -> StreamLeftovers:
+    def _dated(self, seen: StreamLeftovers, leftovers: Iterable[Leftover], place: PrunedPlace) -> StreamLeftovers:
         known = {leftover.epoch: self._with_dates(leftover, place) for leftover in leftovers}
         return replace(seen, found=tuple(known.get(leftover.epoch, leftover) for leftover in seen.found))
 
-    def _with_dates(self, leftover: Leftover, place: Place) -> Leftover:
+    def _with_dates(self, leftover: Leftover, place: PrunedPlace) -> Leftover:
         try:
             files = [detail for _, detail in self._files(leftover, place)]
         except StorageError as error:
@@ -201,7 +201,7 @@ class Pruner:
         written_at = max((detail.modified_at for detail in files), default=None)
         return replace(leftover, is_dated=True, written_at=written_at, size=sum(detail.size for detail in files))
 
-    def _files(self, leftover: Leftover, place: Place) -> list[tuple[str, FileDetail]]:
+    def _files(self, leftover: Leftover, place: PrunedPlace) -> list[tuple[str, FileDetail]]:
         """Every file of the epoch with its address: a driver's folder first, so that a log outlives what it explains."""
         folders = [join(drivers_folder(place.control), name) for name in leftover.folders]
         found = [
@@ -215,7 +215,7 @@ class Pruner:
 
     # The act
 
-    def _remove(self, leftover: Leftover, seen: StreamLeftovers, place: Place) -> int | None:
+    def _remove(self, leftover: Leftover, seen: StreamLeftovers, place: PrunedPlace) -> int | None:
         """Judge once more, by the log and the dates as they are now, and delete; the bytes, None where it stays after all."""
         storage = self.storage_for(place.control)
         again = replace(seen, state=refresh_state(storage, place.control, seen.state))
@@ -237,7 +237,7 @@ def _by_epoch(named: Iterable[tuple[int, str]]) -> dict[int, tuple[str, ...]]:
     return {epoch: tuple(names) for epoch, names in found.items()}
 
 
-def _living(place: Place, state_root: str, living: Iterable[FoundDriver]) -> frozenset[int]:
+def _living(place: PrunedPlace, state_root: str, living: Iterable[FoundDriver]) -> frozenset[int]:
     """Epochs of the stream's drivers; and those whose log a driver of another checkpoint writes, as after a move."""
     logs = local_path(log_folder(state_root, place.stream))
     found = {driver.epoch for driver in living if driver.control == place.control}

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from streamops.control.records import Author
 from streamops.control.state_root import require_state_root
 from streamops.reconcile.book import FindingBook, ToldTasks, read_book, write_book
-from streamops.reconcile.facts import Declared, FleetFacts
-from streamops.reconcile.finding import Finding, Severity, worst
+from streamops.reconcile.facts import DeclaredStreams, FleetFacts
+from streamops.reconcile.finding import ReconcileFinding, ReconcileSeverity, worst
 from streamops.reconcile.look import Doors, fleet_facts
 from streamops.reconcile.pruner import Pruner
 from streamops.reconcile.repair import Repairer
@@ -20,14 +20,14 @@ class Report:
 
     streams: int
     """How many were compared."""
-    findings: tuple[Finding, ...]
+    findings: tuple[ReconcileFinding, ...]
 
     @property
-    def severity(self) -> Severity:
+    def severity(self) -> ReconcileSeverity:
         """The worst that is left."""
         return worst(self.findings)
 
-    def at(self, severity: Severity) -> tuple[Finding, ...]:
+    def at(self, severity: ReconcileSeverity) -> tuple[ReconcileFinding, ...]:
         """Findings of this severity that are not repaired."""
         return tuple(finding for finding in self.findings if finding.severity is severity and not finding.is_repaired)
 
@@ -36,7 +36,7 @@ class Report:
 class Reconciler:
     """Compares the streams of one settings file."""
 
-    declared: Declared
+    declared: DeclaredStreams
     doors: Doors
     author: Author
 
@@ -79,7 +79,7 @@ class Reconciler:
             return self.doors
         return replace(self.doors, orchestrator=book.recently_told(self.doors.clock.now()))
 
-    def _repaired(self, findings: Iterable[Finding], facts: FleetFacts) -> tuple[Finding, ...]:
+    def _repaired(self, findings: Iterable[ReconcileFinding], facts: FleetFacts) -> tuple[ReconcileFinding, ...]:
         repairer = Repairer(doors=self.doors, state_root=self.declared.state_root, author=self.author)
         subjects = {(stream.stream, stream.checkpoint): stream for stream in facts.streams}
         specs = {spec.name: spec for spec in self.declared.specs}

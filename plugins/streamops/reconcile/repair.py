@@ -14,7 +14,7 @@ from streamops.errors import StreamOpsError
 from streamops.reconcile.attendance import AIRFLOW
 from streamops.reconcile.drivers import fault_of, named
 from streamops.reconcile.facts import StreamFacts
-from streamops.reconcile.finding import Finding, Remedy
+from streamops.reconcile.finding import ReconcileFinding, ReconcileRemedy
 from streamops.reconcile.look import Doors
 from streamops.reconcile.orphans import OrphanKiller
 from streamops.spec import StreamSpec
@@ -53,12 +53,12 @@ class Repairer:
     state_root: str
     author: Author
 
-    def repaired(self, finding: Finding, facts: StreamFacts, spec: StreamSpec | None) -> Finding:
+    def repaired(self, finding: ReconcileFinding, facts: StreamFacts, spec: StreamSpec | None) -> ReconcileFinding:
         """The finding with what was done about it; trouble with one is told and leaves the others alone."""
         try:
-            if finding.remedy is Remedy.KILL_ORPHANS:
+            if finding.remedy is ReconcileRemedy.KILL_ORPHANS:
                 return self._kill_orphans(finding, facts)
-            if finding.remedy is Remedy.SETTLE and spec is not None:
+            if finding.remedy is ReconcileRemedy.SETTLE and spec is not None:
                 return self._settle(finding, facts, spec)
         except StreamOpsError as error:
             return replace(finding, done=f"could not: {error}")
@@ -68,7 +68,7 @@ class Repairer:
             return replace(finding, done=f"failed: {type(error).__name__}: {error}")
         return finding
 
-    def _settle(self, finding: Finding, facts: StreamFacts, spec: StreamSpec) -> Finding:
+    def _settle(self, finding: ReconcileFinding, facts: StreamFacts, spec: StreamSpec) -> ReconcileFinding:
         """Step as a supervisor would, without its signs, within the mandate and while nobody else attends."""
         allowed = mandate(facts)
         supervisor = self.doors.supervisor_of(spec)
@@ -90,7 +90,7 @@ class Repairer:
         sign = read_attendance(self.doors.storage_for(self.state_root), self.state_root, spec.name)
         return sign is not None and not sign.is_over(self.doors.clock.now())
 
-    def _kill_orphans(self, finding: Finding, facts: StreamFacts) -> Finding:
+    def _kill_orphans(self, finding: ReconcileFinding, facts: StreamFacts) -> ReconcileFinding:
         """Each by itself; repaired when nothing is left that the log disowns, nor a second epoch."""
         control_log = ControlLog.of_checkpoint(self.doors.storage_for(facts.checkpoint), facts.checkpoint)
         doors = self.doors

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from streamops.backfill.standing import BackfillStanding, is_left_alone, standing_of
 from streamops.control.attendance import UNATTENDED_AFTER
 from streamops.reconcile.attendance import supervision
-from streamops.reconcile.drivers import Fault, fault_of, named
-from streamops.reconcile.facts import Declaration, FleetFacts, StreamFacts
-from streamops.reconcile.finding import Finding, FindingKind, Remedy, Severity, finding_of
+from streamops.reconcile.drivers import DriverFault, fault_of, named
+from streamops.reconcile.facts import DeclaredStream, FleetFacts, StreamFacts
+from streamops.reconcile.finding import FindingKind, ReconcileFinding, ReconcileRemedy, ReconcileSeverity, finding_of
 from streamops.supervision.commands import resume_command
 from streamops.supervision.decision import Action
 
@@ -25,7 +25,7 @@ NEW_STREAM_GRACE = timedelta(minutes=5)
 """After a change of the settings: Airflow parses a DAG file every 30 s or less often, and then begins a run."""
 
 
-def reconcile(facts: FleetFacts, now: datetime) -> tuple[Finding, ...]:
+def reconcile(facts: FleetFacts, now: datetime) -> tuple[ReconcileFinding, ...]:
     """All findings, the worst first, then by stream."""
     found = [_unread(trouble) for trouble in facts.troubles]
     found += [_broken_settings(facts)] if facts.settings_faults else []
@@ -37,7 +37,7 @@ def reconcile(facts: FleetFacts, now: datetime) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: (-finding.severity, finding.stream, finding.kind)))
 
 
-def _judged(facts: StreamFacts, now: datetime, *, is_new: bool) -> tuple[Finding, ...]:
+def _judged(facts: StreamFacts, now: datetime, *, is_new: bool) -> tuple[ReconcileFinding, ...]:
     """A mistake of ours about one stream leaves the judgement of the others alone, and is told."""
     try:
         return tuple(_judge(facts, now, is_new=is_new))
@@ -46,7 +46,7 @@ def _judged(facts: StreamFacts, now: datetime, *, is_new: bool) -> tuple[Finding
         return (_untold(facts, f"it can't be judged: {type(error).__name__}: {error}"),)
 
 
-def _judge(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[Finding]:
+def _judge(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[ReconcileFinding]:
     """The findings of one stream.
 
     Nothing is said about a log that can't be read, nor by a stream about another one's. Then what endangers data,
@@ -61,10 +61,10 @@ def _judge(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[Findi
         return
     yield from _second_drivers(facts, now)
     yield from _left_backfills(facts, now)
-    if facts.declaration is Declaration.GONE:
+    if facts.declaration is DeclaredStream.GONE:
         yield from _left_settings(facts, now)
         return
-    if facts.declaration is Declaration.WRONG:
+    if facts.declaration is DeclaredStream.WRONG:
         yield from _wrong_settings(facts, now)
         return
     if facts.problems:
@@ -80,7 +80,7 @@ def _judge(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[Findi
 # Drivers
 
 
-def _second_drivers(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
+def _second_drivers(facts: StreamFacts, now: datetime) -> Iterator[ReconcileFinding]:
     """Two live epochs are told at once and as one finding; a single driver that the log disowns as an orphan.
 
     Never is the second a passing state: an epoch is submitted only when every older driver is proven gone. A single
@@ -88,14 +88,14 @@ def _second_drivers(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
     """
     disowned = tuple((driver, fault) for driver in facts.living if (fault := fault_of(driver, facts.state)))
     killable = tuple(driver for driver, fault in disowned if fault.is_killable)
-    remedy = Remedy.KILL_ORPHANS if killable else Remedy.NONE
+    remedy = ReconcileRemedy.KILL_ORPHANS if killable else ReconcileRemedy.NONE
     evidence = "; ".join(f"{named(driver)} {fault.value}" for driver, fault in disowned)
     if len(facts.live_epochs) > 1:
         epochs = ", ".join(map(str, facts.live_epochs))
         yield finding_of(
             facts,
             FindingKind.TWO_LIVE_EPOCHS,
-            Severity.CRITICAL,
+            ReconcileSeverity.CRITICAL,
             evidence=f"drivers of epochs {epochs} live" + (f": {evidence}" if evidence else ""),
             meaning=f"two drivers on checkpoint {facts.checkpoint}: rows may be lost or doubled until one is gone",
             repair="kill every driver but the newest epoch's, then compare source and sink from the older one's last batch",
@@ -106,7 +106,7 @@ def _second_drivers(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
         yield finding_of(
             facts,
             FindingKind.ORPHAN_DRIVER,
-            Severity.CRITICAL,
+            ReconcileSeverity.CRITICAL,
             evidence=evidence,
             meaning=f"a driver runs on checkpoint {facts.checkpoint} that may not, and nobody looks after it",
             repair=_repair_of_orphans(facts, {fault for _, fault in disowned}),
@@ -119,15 +119,15 @@ def _is_being_replaced(facts: StreamFacts, now: datetime) -> bool:
     """Whether a supervisor has claimed the next epoch a moment ago and is about to kill the driver before."""
     newest = facts.newest
     faults = {fault_of(driver, facts.state) for driver in facts.living}
-    if newest is None or not facts.is_attended(now) or faults != {Fault.SUPERSEDED}:
+    if newest is None or not facts.is_attended(now) or faults != {DriverFault.SUPERSEDED}:
         return False
     return now - newest.claimed.at <= UNATTENDED_AFTER
 
 
-def _repair_of_orphans(facts: StreamFacts, faults: set[Fault]) -> str:
+def _repair_of_orphans(facts: StreamFacts, faults: set[DriverFault]) -> str:
     if all(fault.is_killable for fault in faults):
         return "kill it: `streamops reconcile --act` does, after it has read the log again"
-    if Fault.NO_LOG in faults or Fault.AHEAD in faults:
+    if DriverFault.NO_LOG in faults or DriverFault.AHEAD in faults:
         return (
             f"the log of {facts.checkpoint} was deleted or an older copy was put back: restore it; where that can't be"
             f" done, kill the driver, then `streamops adopt {facts.stream} --reason …`"
@@ -135,10 +135,10 @@ def _repair_of_orphans(facts: StreamFacts, faults: set[Fault]) -> str:
     return "find out who started it; kill it by hand when it is nobody's"
 
 
-def _stray(facts: FleetFacts) -> Finding:
-    return Finding(
+def _stray(facts: FleetFacts) -> ReconcileFinding:
+    return ReconcileFinding(
         kind=FindingKind.ORPHAN_DRIVER,
-        severity=Severity.WARNING,
+        severity=ReconcileSeverity.WARNING,
         stream="",
         evidence="; ".join(f"{named(driver)} with {driver.control}, which holds no log" for driver in facts.strays),
         meaning="a driver should have halted by itself when its control log went, and no stream of these settings owns it",
@@ -154,7 +154,7 @@ def _is_new(facts: StreamFacts, ages: Iterable[timedelta | None]) -> bool:
 # Backfills
 
 
-def _left_backfills(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
+def _left_backfills(facts: StreamFacts, now: datetime) -> Iterator[ReconcileFinding]:
     """One finding for all of a stream: each is to run, has no living driver for a while, and nobody signs for it."""
     left = [
         standing_of(one, now=now)
@@ -167,7 +167,7 @@ def _left_backfills(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
     yield finding_of(
         facts,
         FindingKind.LEFT_BACKFILL,
-        Severity.WARNING,
+        ReconcileSeverity.WARNING,
         evidence="; ".join(one.line for one in left),
         meaning=f"nobody carries on {_named(left)} of {facts.stream}",
         repair=f"{commands}; one that is not wanted any more is ended by `streamops backfill {facts.stream} --stop ID`",
@@ -182,10 +182,10 @@ def _named(left: Sequence[BackfillStanding]) -> str:
 # Declarations
 
 
-def _broken_settings(facts: FleetFacts) -> Finding:
-    return Finding(
+def _broken_settings(facts: FleetFacts) -> ReconcileFinding:
+    return ReconcileFinding(
         kind=FindingKind.WRONG_SETTINGS,
-        severity=Severity.WARNING,
+        severity=ReconcileSeverity.WARNING,
         stream="",
         evidence="; ".join(facts.settings_faults),
         meaning="all streams go on as they were declared last, and no change of the file counts",
@@ -193,13 +193,13 @@ def _broken_settings(facts: FleetFacts) -> Finding:
     )
 
 
-def _goes_on_as_before(facts: StreamFacts) -> Finding:
+def _goes_on_as_before(facts: StreamFacts) -> ReconcileFinding:
     """Its last good declaration counts. To leave the settings without a stop is a mistake or half of an act: a person says
     which."""
     return finding_of(
         facts,
         FindingKind.LEFT_SETTINGS if facts.has_left else FindingKind.WRONG_SETTINGS,
-        Severity.CRITICAL if facts.has_left else Severity.WARNING,
+        ReconcileSeverity.CRITICAL if facts.has_left else ReconcileSeverity.WARNING,
         evidence="; ".join(facts.problems),
         meaning="it is supervised as it was declared last",
         repair=f"put it back into the file, or `streamops stop {facts.stream} --reason …`"
@@ -208,17 +208,17 @@ def _goes_on_as_before(facts: StreamFacts) -> Finding:
     )
 
 
-def _left_settings(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
+def _left_settings(facts: StreamFacts, now: datetime) -> Iterator[ReconcileFinding]:
     """It runs as it was declared once. One that has ended is nobody's business any more."""
     if not facts.live_epochs and not facts.is_unseen:
         return
     is_attended = facts.is_attended(now)
-    severity = Severity.WARNING if is_attended else Severity.CRITICAL
+    severity = ReconcileSeverity.WARNING if is_attended else ReconcileSeverity.CRITICAL
     runs = f"epoch {facts.live_epochs[-1]} runs" if facts.live_epochs else "its driver may run elsewhere"
     yield finding_of(
         facts,
         FindingKind.LEFT_SETTINGS,
-        severity if facts.live_epochs else Severity.UNKNOWN,
+        severity if facts.live_epochs else ReconcileSeverity.UNKNOWN,
         evidence=f"no declaration names {facts.checkpoint} any more, and {runs}",
         meaning="somebody still watches it, but will not go on"
         if is_attended
@@ -227,7 +227,7 @@ def _left_settings(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
     )
 
 
-def _wrong_settings(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
+def _wrong_settings(facts: StreamFacts, now: datetime) -> Iterator[ReconcileFinding]:
     """A mistake in the settings must not disarm what runs: whoever watches it already goes on, and starts it again as it
     was declared before. Who has not done so for a while won't."""
     was_started = facts.newest is not None
@@ -242,7 +242,7 @@ def _wrong_settings(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
     yield finding_of(
         facts,
         FindingKind.WRONG_SETTINGS,
-        Severity.CRITICAL if needs_eyes and not is_restarted else Severity.WARNING,
+        ReconcileSeverity.CRITICAL if needs_eyes and not is_restarted else ReconcileSeverity.WARNING,
         evidence="; ".join(facts.problems),
         meaning=meaning,
         repair="mend its declaration",
@@ -251,46 +251,46 @@ def _wrong_settings(facts: StreamFacts, now: datetime) -> Iterator[Finding]:
 
 def _belongs_elsewhere(facts: StreamFacts) -> bool:
     owner = facts.state.stream
-    return facts.declaration is Declaration.VALID and bool(owner) and owner != facts.stream
+    return facts.declaration is DeclaredStream.VALID and bool(owner) and owner != facts.stream
 
 
-def _parked(facts: StreamFacts, reason: str) -> Finding:
+def _parked(facts: StreamFacts, reason: str) -> ReconcileFinding:
     return finding_of(
         facts,
         FindingKind.PARKED,
-        Severity.WARNING,
+        ReconcileSeverity.WARNING,
         evidence=reason,
         meaning="it stands still until a person releases it",
         repair=f"mend the cause, then `streamops release {facts.stream} --reason …`",
     )
 
 
-def _blocked(facts: StreamFacts, reason: str) -> Finding:
+def _blocked(facts: StreamFacts, reason: str) -> ReconcileFinding:
     return finding_of(
         facts,
         FindingKind.BLOCKED,
-        Severity.WARNING,
+        ReconcileSeverity.WARNING,
         evidence=reason,
         meaning="it may not start on this checkpoint",
         repair="do what the evidence says",
     )
 
 
-def _untold(facts: StreamFacts, trouble: str) -> Finding:
+def _untold(facts: StreamFacts, trouble: str) -> ReconcileFinding:
     return finding_of(
         facts,
         FindingKind.UNREADABLE,
-        Severity.UNKNOWN,
+        ReconcileSeverity.UNKNOWN,
         evidence=trouble,
         meaning="what becomes of it can't be told from here",
         repair=f"mend the cause, then `streamops status {facts.stream}`",
     )
 
 
-def _unread(trouble: str) -> Finding:
-    return Finding(
+def _unread(trouble: str) -> ReconcileFinding:
+    return ReconcileFinding(
         kind=FindingKind.UNREADABLE,
-        severity=Severity.UNKNOWN,
+        severity=ReconcileSeverity.UNKNOWN,
         stream="",
         evidence=trouble,
         meaning="what depends on it is missing from this report",

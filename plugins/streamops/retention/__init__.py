@@ -1,6 +1,6 @@
 """Is what a query needs next still there, and until when? Pure: positions and broker facts in, judgement out."""
 
-from streamops.retention.cover import SECOND_LOOK, Coverage, OffsetRange, PartitionCoverage, Standing, cover
+from streamops.retention.cover import SECOND_LOOK, Coverage, OffsetRange, PartitionCoverage, PartitionState, cover
 from streamops.retention.needs import PartitionNeed, SourceNeeds, needs_of
 
 __all__ = [
@@ -9,8 +9,8 @@ __all__ = [
     "OffsetRange",
     "PartitionCoverage",
     "PartitionNeed",
+    "PartitionState",
     "SourceNeeds",
-    "Standing",
     "cover",
     "needs_of",
 ]

@@ -17,7 +17,7 @@ SECOND_LOOK = timedelta(seconds=3)
 """Between the two looks that an odd answer of a broker needs before it counts."""
 
 
-class Standing(StrEnum):
+class PartitionState(StrEnum):
     """What became of what a query needs in one partition, the harmless first."""
 
     COVERED = "covered"
@@ -42,7 +42,7 @@ class Standing(StrEnum):
     @property
     def is_lossy(self) -> bool:
         """Whether a start could not read what it needs."""
-        return self not in (Standing.COVERED, Standing.NEW, Standing.UNKNOWN)
+        return self not in (PartitionState.COVERED, PartitionState.NEW, PartitionState.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class PartitionCoverage:
 
     topic: str
     partition: int
-    standing: Standing
+    standing: PartitionState
     start: int | None = None
     """The first offset that is needed; None where that can't be told, or the query has not read the partition yet."""
     end: int | None = None
@@ -77,7 +77,7 @@ class PartitionCoverage:
     latest: int | None = None
     lost: OffsetRange | None = None
     """What is needed and not there any more, where that can be counted."""
-    suspected: Standing | None = None
+    suspected: PartitionState | None = None
     """Beside `unknown`: what it is if the next look finds the same."""
     reason: str = ""
     """In words, for everything but `covered`."""
@@ -101,15 +101,15 @@ class Coverage:
     """By name: what the topics are now that the query reads or is to read, as far as the cluster tells."""
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> PartitionState:
         """The worst of all partitions; covered where there is none."""
-        order = list(Standing)
-        return max((known.standing for known in self.partitions), key=order.index, default=Standing.COVERED)
+        order = list(PartitionState)
+        return max((known.standing for known in self.partitions), key=order.index, default=PartitionState.COVERED)
 
     @property
     def lag(self) -> int | None:
         """Of all partitions together; None where one of them is not known."""
-        lags = [known.lag for known in self.partitions if known.standing is not Standing.NEW]
+        lags = [known.lag for known in self.partitions if known.standing is not PartitionState.NEW]
         return None if None in lags else sum(lag for lag in lags if lag is not None)
 
     @property
@@ -167,18 +167,18 @@ class _Judge:
         topic = self._broker.topic(need.topic)
         if not self.is_declared(source):
             reason = "the declared source names none of this source's topics: which cluster it reads is not known"
-            return self._found(need, Standing.UNKNOWN, reason)
+            return self._found(need, PartitionState.UNKNOWN, reason)
         if self._subscribed is not None and need.topic not in self._subscribed:
             reason = "the source no longer names the topic, and Spark takes its partitions for deleted"
-            return self._found(need, Standing.UNSUBSCRIBED, reason)
+            return self._found(need, PartitionState.UNSUBSCRIBED, reason)
         if topic.exists is None:
-            return self._found(need, Standing.UNKNOWN, topic.trouble)
+            return self._found(need, PartitionState.UNKNOWN, topic.trouble)
         facts = topic.partition(need.partition)
         if facts is None:
             what = "the topic is" if not topic.exists else "the partition is"
-            return self._at_second_look(need, Standing.GONE, f"{what} not there any more")
+            return self._at_second_look(need, PartitionState.GONE, f"{what} not there any more")
         if facts.earliest is None or facts.latest is None:
-            return self._found(need, Standing.UNKNOWN, facts.trouble, facts)
+            return self._found(need, PartitionState.UNKNOWN, facts.trouble, facts)
         return self._offsets(source, need, topic, facts, facts.earliest, facts.latest)
 
     def _offsets(
@@ -194,22 +194,24 @@ class _Judge:
         if latest < reached:
             return self._at_second_look(
                 need,
-                Standing.RESET,
+                PartitionState.RESET,
                 f"it ends at {latest}, the query has reached {reached}{self._other_id(topic)}",
                 facts,
             )
         if changed := self._other_id(topic):
-            return self._found(need, Standing.RECREATED, f"offset {reached} is one of another topic{changed}", facts)
+            return self._found(
+                need, PartitionState.RECREATED, f"offset {reached} is one of another topic{changed}", facts
+            )
         if source.trouble:
-            return self._found(need, Standing.UNKNOWN, source.trouble, facts)
+            return self._found(need, PartitionState.UNKNOWN, source.trouble, facts)
         if earliest <= need.start:
-            return self._found(need, Standing.COVERED, "", facts)
+            return self._found(need, PartitionState.COVERED, "", facts)
         lost = OffsetRange(first=need.start, end=earliest)
         what = "before the first batch that reads the partition" if need.is_new else "that are needed"
         return PartitionCoverage(
             topic=need.topic,
             partition=need.partition,
-            standing=Standing.LOST if earliest == latest else Standing.PARTLY_LOST,
+            standing=PartitionState.LOST if earliest == latest else PartitionState.PARTLY_LOST,
             start=need.start,
             end=need.end,
             earliest=earliest,
@@ -234,7 +236,13 @@ class _Judge:
         else:
             lost = OffsetRange(first=0, end=facts.earliest)
             reason = f"no batch has read it yet, and the offsets {lost} are deleted"
-        standing = Standing.UNKNOWN if facts.earliest is None else Standing.PARTLY_LOST if lost else Standing.NEW
+        standing = (
+            PartitionState.UNKNOWN
+            if facts.earliest is None
+            else PartitionState.PARTLY_LOST
+            if lost
+            else PartitionState.NEW
+        )
         return PartitionCoverage(
             topic=topic,
             partition=facts.partition,
@@ -253,20 +261,22 @@ class _Judge:
         return f" (the topic was created anew: its id was {known}, now it is {topic.topic_id})"
 
     def _at_second_look(
-        self, need: PartitionNeed, standing: Standing, reason: str, facts: PartitionFacts | None = None
+        self, need: PartitionNeed, standing: PartitionState, reason: str, facts: PartitionFacts | None = None
     ) -> PartitionCoverage:
         before = self._before.partition(need.topic, need.partition) if self._before else None
         if before and standing in (before.standing, before.suspected):
             return self._found(need, standing, reason, facts)
-        return self._found(need, Standing.UNKNOWN, f"{reason}: a second look has to confirm that", facts, standing)
+        return self._found(
+            need, PartitionState.UNKNOWN, f"{reason}: a second look has to confirm that", facts, standing
+        )
 
     @staticmethod
     def _found(
         need: PartitionNeed,
-        standing: Standing,
+        standing: PartitionState,
         reason: str,
         facts: PartitionFacts | None = None,
-        suspected: Standing | None = None,
+        suspected: PartitionState | None = None,
     ) -> PartitionCoverage:
         return PartitionCoverage(
             topic=need.topic,

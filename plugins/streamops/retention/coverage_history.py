@@ -21,7 +21,7 @@ from streamops.control.records import TopicSeen
 from streamops.control.snapshot import load_state
 from streamops.control.topics import Topics, accepts_what_is_there, topics_after
 from streamops.errors import ControlLogError, ObjectNotFoundError, ObjectUnreadableError
-from streamops.retention import Standing
+from streamops.retention import PartitionState
 from streamops.retention.past import Column, CoveragePast, LogMark, Oddity, Track
 from streamops.storage import FileKind, ReadableStorage, WritableStorage, join, read_file, write_file
 from streamops.storage.bounds import BOUNDS
@@ -155,7 +155,9 @@ def decode(content: bytes) -> CoveragePast:
         },
         topic_ids=_ids(fields["topic_ids"]),
         odd={
-            (_text(checkpoint), _text(topic), _whole(number)): Oddity(standing=Standing(standing), since=_moment(since))
+            (_text(checkpoint), _text(topic), _whole(number)): Oddity(
+                standing=PartitionState(standing), since=_moment(since)
+            )
             for checkpoint, topic, number, standing, since in fields["odd"]
         },
         odd_at=None if fields["odd_at"] is None else _moment(fields["odd_at"]),

@@ -8,7 +8,7 @@ from streamops.clock import Clock
 from streamops.diagnosis.checkup import SEVERITIES, Checkup
 from streamops.engines import Engine
 from streamops.kafka.broker import Broker
-from streamops.retention import Coverage, PartitionCoverage, Standing, cover
+from streamops.retention import Coverage, PartitionCoverage, PartitionState, cover
 from streamops.retention.covered_plan import FINISH_FIRST, failing_engine, with_coverage, with_retry
 from streamops.retention.kafka_needs import needs_of_snapshot
 from streamops.retention.second_look import look_twice
@@ -27,11 +27,11 @@ EXPLANATIONS = {
 """By rule, one sentence each."""
 
 _RULES = {
-    Standing.PARTLY_LOST: "lost-kafka-records",
-    Standing.LOST: "lost-kafka-records",
-    Standing.RESET: "kafka-topic-reset",
-    Standing.GONE: "kafka-partitions-gone",
-    Standing.UNKNOWN: "unread-kafka",
+    PartitionState.PARTLY_LOST: "lost-kafka-records",
+    PartitionState.LOST: "lost-kafka-records",
+    PartitionState.RESET: "kafka-topic-reset",
+    PartitionState.GONE: "kafka-partitions-gone",
+    PartitionState.UNKNOWN: "unread-kafka",
 }
 _MEANINGS = {
     "lost-kafka-records": "a start fails on them each time; with failOnDataLoss=false it passes over them, and no error tells",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from streamops.retention import Coverage, PartitionCoverage, Standing
+from streamops.retention import Coverage, PartitionCoverage, PartitionState
 from streamops.retention.catch_up import CatchUp
 from streamops.retention.forecast import Basis, Forecast
 from streamops.retention.past import CoveragePast
@@ -87,7 +87,7 @@ def unknown_lag(stream: str, reason: str, *, at: datetime) -> StreamLag:
 
 def lag_of(partitions: Sequence[PartitionCoverage]) -> int | None:
     """Offsets that are not read yet; None where one partition's are not known, or where there is none."""
-    lags = [one.lag for one in partitions if one.standing is not Standing.NEW]
+    lags = [one.lag for one in partitions if one.standing is not PartitionState.NEW]
     known = [lag for lag in lags if lag is not None]
     return sum(known) if known and len(known) == len(lags) else None
 
@@ -114,7 +114,7 @@ def by_urgency(partitions: Sequence[PartitionLag]) -> tuple[PartitionLag, ...]:
 def _urgency(one: PartitionLag) -> tuple[bool, bool, float, int]:
     standing = one.coverage.standing
     left = one.act_by.timestamp() if one.act_by else float("inf")
-    return (not standing.is_lossy, standing is not Standing.UNKNOWN, left, -(one.coverage.lag or 0))
+    return (not standing.is_lossy, standing is not PartitionState.UNKNOWN, left, -(one.coverage.lag or 0))
 
 
 def judged(partitions: Sequence[PartitionLag], shortfalls: Sequence[str], *, now: datetime) -> tuple[Verdict, str, str]:
@@ -129,7 +129,7 @@ def judged(partitions: Sequence[PartitionLag], shortfalls: Sequence[str], *, now
     nearest = min((one for one in partitions if one.act_by), key=lambda one: one.act_by or now, default=None)
     if nearest and nearest.act_by and nearest.act_by <= now:
         return Verdict.CRITICAL, "act-by-over", _place(nearest) + nearest.forecast.reason
-    unknown = next((one for one in partitions if one.coverage.standing is Standing.UNKNOWN), None)
+    unknown = next((one for one in partitions if one.coverage.standing is PartitionState.UNKNOWN), None)
     if unknown:
         return Verdict.UNKNOWN, "not-known", _place(unknown) + unknown.coverage.reason
     if nearest and nearest.act_by and nearest.act_by - now <= NOTICE:

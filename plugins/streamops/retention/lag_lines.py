@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from streamops.diagnosis.checkup_text import printable
 from streamops.formatting import brief, left, moment
-from streamops.retention import Standing
+from streamops.retention import PartitionState
 from streamops.retention.catch_up import CatchUp
 from streamops.retention.forecast import Basis
 from streamops.retention.lag import PartitionLag, StreamLag
@@ -79,7 +79,7 @@ def _caught_up(caught: CatchUp) -> str:
 
 
 def _why(one: PartitionLag) -> str:
-    if one.coverage.standing is not Standing.COVERED:
+    if one.coverage.standing is not PartitionState.COVERED:
         return one.coverage.reason
     return "" if one.forecast.basis in (Basis.TIME, Basis.NOTHING_TO_LOSE) else one.forecast.reason
 

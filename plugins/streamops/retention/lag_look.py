@@ -15,9 +15,9 @@ from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.errors import StorageError, StreamOpsError
 from streamops.kafka import BrokerFacts
 from streamops.kafka.access import KafkaAccess
-from streamops.kafka.broker import Broker, Place, RecordTime
+from streamops.kafka.broker import Broker, RecordPlace, RecordTime
 from streamops.progress import ProgressHistory, read_progress
-from streamops.retention import SECOND_LOOK, Coverage, PartitionCoverage, Standing, cover
+from streamops.retention import SECOND_LOOK, Coverage, PartitionCoverage, PartitionState, cover
 from streamops.retention.backlog_look import lag_without_topics
 from streamops.retention.catch_up import CatchUp, catch_up, throughput_of
 from streamops.retention.coverage_history import read_past
@@ -172,12 +172,12 @@ def _covered(stream: ReadStream, facts: BrokerFacts, before: Covered) -> Covered
     }
 
 
-def _at_risk(facts: BrokerFacts, partitions: Iterable[PartitionCoverage]) -> set[Place]:
+def _at_risk(facts: BrokerFacts, partitions: Iterable[PartitionCoverage]) -> set[RecordPlace]:
     """The first record that waits in each partition that time deletes from, the longest rows first."""
     waiting = {
         (one.topic, one.partition, one.start): one.lag or 0
         for one in partitions
-        if one.standing is Standing.COVERED and one.start is not None and one.lag
+        if one.standing is PartitionState.COVERED and one.start is not None and one.lag
     }
     timed = {
         topic.topic
@@ -185,11 +185,11 @@ def _at_risk(facts: BrokerFacts, partitions: Iterable[PartitionCoverage]) -> set
         if topic.retention and topic.retention.is_deleting and topic.retention.time is not None
     }
     rows = sorted((place for place in waiting if place[0] in timed), key=lambda place: -waiting[place])
-    return {Place(topic=topic, partition=number, offset=start) for topic, number, start in rows[:MOST_PROBES]}
+    return {RecordPlace(topic=topic, partition=number, offset=start) for topic, number, start in rows[:MOST_PROBES]}
 
 
 def _lag_or_unknown(
-    stream: ReadStream, covered: Covered, facts: BrokerFacts, times: Mapping[Place, RecordTime]
+    stream: ReadStream, covered: Covered, facts: BrokerFacts, times: Mapping[RecordPlace, RecordTime]
 ) -> StreamLag:
     """Whatever is wrong with one stream's figures, the others of its cluster are judged."""
     try:
@@ -199,7 +199,9 @@ def _lag_or_unknown(
         return unknown_lag(stream.spec.name, f"{type(error).__name__}: {error!s:.200}", at=facts.at)
 
 
-def _lag(stream: ReadStream, covered: Covered, facts: BrokerFacts, times: Mapping[Place, RecordTime]) -> StreamLag:
+def _lag(
+    stream: ReadStream, covered: Covered, facts: BrokerFacts, times: Mapping[RecordPlace, RecordTime]
+) -> StreamLag:
     ids = {topic.topic: topic.topic_id for topic in facts.topics}
     past = stream.past.with_look(covered, ids, at=facts.at)
     rows = [
@@ -240,14 +242,14 @@ def _partition(
     checkpoint: str,
     one: PartitionCoverage,
     facts: BrokerFacts,
-    times: Mapping[Place, RecordTime],
+    times: Mapping[RecordPlace, RecordTime],
     past: CoveragePast,
 ) -> PartitionLag:
-    if one.standing is not Standing.COVERED or one.start is None or one.earliest is None or one.latest is None:
+    if one.standing is not PartitionState.COVERED or one.start is None or one.earliest is None or one.latest is None:
         return PartitionLag(
             checkpoint=checkpoint, coverage=one, forecast=Forecast(basis=Basis.UNKNOWN, reason=one.reason)
         )
-    told = times.get(Place(topic=one.topic, partition=one.partition, offset=one.start))
+    told = times.get(RecordPlace(topic=one.topic, partition=one.partition, offset=one.start))
     waiting = Waiting(
         start=one.start,
         earliest=one.earliest,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
-from streamops.retention.cover import Coverage, PartitionCoverage, Standing
+from streamops.retention.cover import Coverage, PartitionCoverage, PartitionState
 from streamops.retention.growth import EndSample
 
 FINE = timedelta(hours=3)
@@ -26,9 +26,17 @@ Partition = tuple[str, int]
 Position = tuple[str, str, int]
 """Checkpoint, topic and number."""
 
-_ODD = frozenset({Standing.GONE, Standing.RESET})
+_ODD = frozenset({PartitionState.GONE, PartitionState.RESET})
 """What counts only when two looks have found it, see `cover`."""
-UNREAD = frozenset({Standing.UNKNOWN, Standing.GONE, Standing.RESET, Standing.RECREATED, Standing.UNSUBSCRIBED})
+UNREAD = frozenset(
+    {
+        PartitionState.UNKNOWN,
+        PartitionState.GONE,
+        PartitionState.RESET,
+        PartitionState.RECREATED,
+        PartitionState.UNSUBSCRIBED,
+    }
+)
 """Where the query can't be taken to have read the topic that is there now."""
 
 
@@ -63,7 +71,7 @@ class LogMark:
 class Oddity:
     """What looks have found or suspected, and another one has to confirm."""
 
-    standing: Standing
+    standing: PartitionState
     since: datetime
     """The first look in a row that found it."""
 
@@ -129,7 +137,7 @@ class CoveragePast:
         if self.odd_at is None or self.odd_at < since:
             return None
         partitions = tuple(
-            PartitionCoverage(topic=topic, partition=number, standing=Standing.UNKNOWN, suspected=odd.standing)
+            PartitionCoverage(topic=topic, partition=number, standing=PartitionState.UNKNOWN, suspected=odd.standing)
             for (address, topic, number), odd in self.odd.items()
             if address == checkpoint and odd.since <= until
         )
@@ -166,7 +174,7 @@ class CoveragePast:
         """The newest look, and every second one before it."""
         return self._kept([index for index in range(len(self.at)) if (len(self.at) - 1 - index) % 2 == 0])
 
-    def _odd_since(self, position: Position, standing: Standing, at: datetime) -> datetime:
+    def _odd_since(self, position: Position, standing: PartitionState, at: datetime) -> datetime:
         before = self.odd.get(position)
         return min(before.since, at) if before and before.standing is standing else at
 

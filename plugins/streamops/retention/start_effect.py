@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from streamops.retention.cover import Coverage, PartitionCoverage, Standing
+from streamops.retention.cover import Coverage, PartitionCoverage, PartitionState
 
 
 class Effect(StrEnum):
@@ -26,7 +26,7 @@ class Effect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StartEffect:
+class CoverageEffect:
     """One answer."""
 
     effect: Effect
@@ -40,44 +40,44 @@ _SHOWN = 3
 _NO_TOPIC = "UnknownTopicOrPartitionException"
 _NEW_BEHIND_ZERO = "instead of 0"
 _ERRORS = {
-    Standing.GONE: "have been deleted",
-    Standing.UNSUBSCRIBED: "have been deleted",
-    Standing.RESET: "offset was changed from",
-    Standing.PARTLY_LOST: "Could not read records in offset",
-    Standing.LOST: "Could not read records in offset",
+    PartitionState.GONE: "have been deleted",
+    PartitionState.UNSUBSCRIBED: "have been deleted",
+    PartitionState.RESET: "offset was changed from",
+    PartitionState.PARTLY_LOST: "Could not read records in offset",
+    PartitionState.LOST: "Could not read records in offset",
 }
 
 
-def start_effect(coverages: Iterable[Coverage], *, fails_on_data_loss: bool) -> StartEffect:
+def start_effect(coverages: Iterable[Coverage], *, fails_on_data_loss: bool) -> CoverageEffect:
     """The effect of a start now, over all queries of a driver."""
     partitions = [one for coverage in coverages for one in coverage.partitions]
     lossy = [one for one in partitions if one.standing.is_lossy]
     # Spark notices nothing of these, whatever it is told to fail on.
-    unseen = [one for one in lossy if one.standing is Standing.RECREATED]
-    seen = [one for one in lossy if one.standing is not Standing.RECREATED]
+    unseen = [one for one in lossy if one.standing is PartitionState.RECREATED]
+    seen = [one for one in lossy if one.standing is not PartitionState.RECREATED]
     if seen and fails_on_data_loss:
-        return StartEffect(effect=Effect.FAILS, summary=told(seen), expected_error=_error(seen, partitions))
+        return CoverageEffect(effect=Effect.FAILS, summary=told(seen), expected_error=_error(seen, partitions))
     if lossy:
-        return StartEffect(
+        return CoverageEffect(
             effect=Effect.LOSES, summary=f"{told([*unseen, *seen])}: it goes on without them, and no error tells"
         )
     suspected = [one for one in partitions if one.suspected]
     if suspected:
-        return StartEffect(effect=Effect.UNCONFIRMED, summary=told(suspected))
-    return StartEffect(effect=Effect.READS_ALL)
+        return CoverageEffect(effect=Effect.UNCONFIRMED, summary=told(suspected))
+    return CoverageEffect(effect=Effect.READS_ALL)
 
 
 def changed_since_planned(coverage: Coverage) -> list[PartitionCoverage]:
     """Partitions that a batch in flight has and its topics have not, or the other way round; none without such a batch."""
     if coverage.pending_batch is None:
         return []
-    gone = (Standing.GONE, Standing.UNSUBSCRIBED)
+    gone = (PartitionState.GONE, PartitionState.UNSUBSCRIBED)
     return [one for one in coverage.partitions if one.standing in gone or one.start is None]
 
 
 def beyond_the_end(coverage: Coverage) -> list[PartitionCoverage]:
     """Partitions that end before a batch in flight does; none without such a batch."""
-    return [one for one in coverage.partitions if one.standing is Standing.RESET and one.end is not None]
+    return [one for one in coverage.partitions if one.standing is PartitionState.RESET and one.end is not None]
 
 
 def told(partitions: list[PartitionCoverage], *, most: int = _SHOWN) -> str:
@@ -89,7 +89,9 @@ def told(partitions: list[PartitionCoverage], *, most: int = _SHOWN) -> str:
 
 def _error(partitions: list[PartitionCoverage], all_of_them: list[PartitionCoverage]) -> str:
     """Of what Spark comes across first: topics, then partitions, then ends, and the records themselves in its tasks."""
-    whole = {one.topic for one in partitions} - {one.topic for one in all_of_them if one.standing is not Standing.GONE}
+    whole = {one.topic for one in partitions} - {
+        one.topic for one in all_of_them if one.standing is not PartitionState.GONE
+    }
     errors = {_ERRORS[one.standing] for one in partitions if one.start is not None}
     # Of a partition that no batch has read, only what lies before its first record can be lost.
     errors |= {_NEW_BEHIND_ZERO for one in partitions if one.start is None}

@@ -24,7 +24,7 @@ Topic = Annotated[Text, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 Servers = Annotated[Text, Field(pattern=r"^[^\s,@]+:\d{1,5}(\s*,\s*[^\s,@]+:\d{1,5})*$")]
 
 
-class Declared(BaseModel):
+class SettingsSection(BaseModel):
     """A mapping of settings: no other names than the declared ones, and no guessing of types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)

@@ -13,7 +13,7 @@ from streamops.durations import EXPECTED as A_DURATION
 from streamops.durations import format_duration
 from streamops.failures import FailureClass, Remedy, RestartPolicy
 from streamops.liveness import StallAction, StallPolicy
-from streamops.settings.declared import Count, Declared, Duration, Name, PositiveDuration, Text
+from streamops.settings.declared import Count, Duration, Name, PositiveDuration, SettingsSection, Text
 from streamops.settings.model_places import DeclaredSink, DeclaredSource
 from streamops.settings.namespace import EXPECTED as A_NAMESPACE
 from streamops.settings.namespace import checked_namespace
@@ -50,7 +50,7 @@ Factor = Annotated[float, Field(ge=1, strict=False)]
 Share = Annotated[float, Field(ge=0, le=1, strict=False)]
 
 
-class DeclaredTrigger(Declared):
+class DeclaredTrigger(SettingsSection):
     """Exactly one of its settings; the word `default` alone stands for `{default: true}`."""
 
     processing_time: Duration | None = Field(default=None, description=A_DURATION)
@@ -75,14 +75,14 @@ class DeclaredTrigger(Declared):
 _TRIGGER = DeclaredTrigger.model_validate({"processing_time": format_duration(Trigger().interval)})
 
 
-class DeclaredSchedule(Declared):
+class DeclaredSchedule(SettingsSection):
     """`schedule` of a scheduled stream."""
 
     cron: Cron = Field(description=A_CRON)
     timezone: TimeZone = Field(default="UTC", description=A_TIME_ZONE)
 
 
-class DeclaredCatchup(Declared):
+class DeclaredCatchup(SettingsSection):
     """`catchup` of a stream."""
 
     budget: PositiveDuration = Field(default=_CATCHUP.budget, description=A_DURATION)
@@ -95,7 +95,7 @@ class DeclaredCatchup(Declared):
     )
 
 
-class DeclaredLaunch(Declared):
+class DeclaredLaunch(SettingsSection):
     """`launch` of a stream."""
 
     spark_submit: Name = Field(default=_LAUNCH.spark_submit, description="a path, or the name of a command on the PATH")
@@ -113,7 +113,7 @@ class DeclaredLaunch(Declared):
     )
 
 
-class DeclaredRestart(Declared):
+class DeclaredRestart(SettingsSection):
     """`restart` of a stream."""
 
     budget_per_hour: Count = Field(default=_RESTART.budget_per_hour, description="a whole number, 0 or more")
@@ -129,7 +129,7 @@ class DeclaredRestart(Declared):
     )
 
 
-class DeclaredStall(Declared):
+class DeclaredStall(SettingsSection):
     """`stall` of a stream."""
 
     action: StallAction = Field(default=_STALL.action, strict=False, description=f"one of {', '.join(StallAction)}")
@@ -140,7 +140,7 @@ class DeclaredStall(Declared):
     first_batch: PositiveDuration = Field(default=_STALL.first_batch, description=A_DURATION)
 
 
-class DeclaredTimings(Declared):
+class DeclaredTimings(SettingsSection):
     """`timings` of a stream."""
 
     beat: PositiveDuration = Field(default=_TIMINGS.beat, description=A_DURATION)
@@ -151,7 +151,7 @@ class DeclaredTimings(Declared):
     stop: PositiveDuration = Field(default=_TIMINGS.stop, description=A_DURATION)
 
 
-class DeclaredState(Declared):
+class DeclaredState(SettingsSection):
     """`state` of a stream."""
 
     store: StateStore | None = Field(default=_STATE.store, strict=False, description=f"one of {', '.join(StateStore)}")
@@ -161,14 +161,14 @@ class DeclaredState(Declared):
     )
 
 
-class DeclaredKeep(Declared):
+class DeclaredKeep(SettingsSection):
     """`keep` of a stream."""
 
     epochs: EpochCount = Field(default=_KEEP.epochs, description="a whole number, 2 or more")
     days: DayCount = Field(default=_KEEP.days, description=f"a whole number from 0 to {MOST_DAYS_KEPT}")
 
 
-class DeclaredStream(Declared):
+class DeclaredStream(SettingsSection):
     """a mapping with job, source, sink and checkpoint"""
 
     job: Name = Field(description="a path of a Python file")
@@ -200,7 +200,7 @@ class DeclaredStream(Declared):
     description: Text = Field(default="", description="a text")
 
 
-class DeclaredDefaults(Declared):
+class DeclaredDefaults(SettingsSection):
     """What every stream begins with. Checked stream by stream, after the merge: one stream may override a mistake."""
 
     trigger: Any = Field(default=None, description="what a stream may say under trigger")
@@ -213,7 +213,7 @@ class DeclaredDefaults(Declared):
     timings: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
 
 
-class DeclaredHealthRounds(Declared):
+class DeclaredHealthRounds(SettingsSection):
     """`checkpoint_health` or `retention_coverage` of the file."""
 
     shards: ShardCount = Field(default=_ROUNDS.shards, description=f"a whole number from 1 to {MOST_SHARDS}")
@@ -225,7 +225,7 @@ class DeclaredHealthRounds(Declared):
     )
 
 
-class DeclaredFile(Declared):
+class DeclaredFile(SettingsSection):
     """a mapping with state_root and streams"""
 
     state_root: Name = Field(description="a path or an address of a folder")

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from streamops.durations import EXPECTED as A_DURATION
-from streamops.settings.declared import Declared, Duration, Name, Servers, Text, Topic
+from streamops.settings.declared import Duration, Name, Servers, SettingsSection, Text, Topic
 from streamops.spec import FileFormat
 from streamops.spec.sinks import SinkGuarantee
 
@@ -21,7 +21,7 @@ TableName = Annotated[Text, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}(\.[A-Za
 DDL = "columns as DDL, for example id BIGINT, amount DOUBLE"
 
 
-class DeclaredKafka(Declared):
+class DeclaredKafka(SettingsSection):
     """`source.kafka` of a stream."""
 
     bootstrap_servers: Servers = Field(description="host:port, several joined by commas")
@@ -31,14 +31,14 @@ class DeclaredKafka(Declared):
     tolerated_outage: Duration = Field(default=timedelta(0), description=A_DURATION)
 
 
-class DeclaredDeltaTable(Declared):
+class DeclaredDeltaTable(SettingsSection):
     """`source.delta` of a stream."""
 
     table: Name = Field(description=_A_DELTA_TABLE)
     options: dict[str, Text] = Field(default_factory=dict, description=_OPTIONS_OF.format("Delta's streaming source"))
 
 
-class DeclaredFiles(Declared):
+class DeclaredFiles(SettingsSection):
     """`source.files` of a stream."""
 
     path: Name = Field(description="a path or an address of a folder")
@@ -50,14 +50,14 @@ class DeclaredFiles(Declared):
     )
 
 
-class DeclaredCustom(Declared):
+class DeclaredCustom(SettingsSection):
     """`source.custom` or `sink.custom` of a stream."""
 
     format: Name = Field(description="the name of a format of Spark or of a connector, for example rate")
     options: dict[str, Text] = Field(default_factory=dict, description=_OPTIONS_OF.format("the format"))
 
 
-class DeclaredSource(Declared):
+class DeclaredSource(SettingsSection):
     """`source` of a stream: exactly one of its settings."""
 
     kafka: DeclaredKafka | None = Field(default=None, description="a mapping with bootstrap_servers and topics")
@@ -72,13 +72,13 @@ class DeclaredSource(Declared):
         return self
 
 
-class DeclaredDeltaSink(Declared):
+class DeclaredDeltaSink(SettingsSection):
     """`sink.delta` of a stream."""
 
     table: Name = Field(description=_A_DELTA_TABLE)
 
 
-class DeclaredKafkaSink(Declared):
+class DeclaredKafkaSink(SettingsSection):
     """`sink.kafka` of a stream."""
 
     bootstrap_servers: Servers = Field(description="host:port, several joined by commas")
@@ -86,7 +86,7 @@ class DeclaredKafkaSink(Declared):
     options: dict[str, Text] = Field(default_factory=dict, description=_OPTIONS_OF.format("Spark's Kafka sink"))
 
 
-class DeclaredJdbcSink(Declared):
+class DeclaredJdbcSink(SettingsSection):
     """`sink.jdbc` of a stream."""
 
     url: JdbcUrl = Field(description="an address of JDBC, for example jdbc:postgresql://host:5432/shop")
@@ -95,7 +95,7 @@ class DeclaredJdbcSink(Declared):
     password_file: Text = Field(default="", description=_A_SECRET_FILE)
 
 
-class DeclaredRestSink(Declared):
+class DeclaredRestSink(SettingsSection):
     """`sink.rest` of a stream."""
 
     url: HttpUrl | None = Field(default=None, description="an http:// or https:// address")
@@ -103,14 +103,14 @@ class DeclaredRestSink(Declared):
     url_file: Text = Field(default="", description=_A_SECRET_FILE)
 
 
-class DeclaredFilesSink(Declared):
+class DeclaredFilesSink(SettingsSection):
     """`sink.files` of a stream."""
 
     path: Name = Field(description="a path or an address of a folder")
     format: FileFormat = Field(strict=False, description=f"one of {', '.join(FileFormat)}")
 
 
-class DeclaredSink(Declared):
+class DeclaredSink(SettingsSection):
     """`sink` of a stream: at least one of delta, kafka, jdbc, rest, files, custom"""
 
     delta: DeclaredDeltaSink | None = Field(default=None, description="a mapping with table")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class ValueForm:
     """What a value must be."""
 
     wanted: str
@@ -60,34 +60,34 @@ def _is_pattern(text: str) -> bool:
     return True
 
 
-def _one_of(*values: str) -> Form:
-    return Form(wanted=" or ".join(values), fits=lambda text: text.strip().lower() in values)
+def _one_of(*values: str) -> ValueForm:
+    return ValueForm(wanted=" or ".join(values), fits=lambda text: text.strip().lower() in values)
 
 
-def _never(instead: str) -> Form:
-    return Form(wanted=instead, fits=lambda text: False)
+def _never(instead: str) -> ValueForm:
+    return ValueForm(wanted=instead, fits=lambda text: False)
 
 
 FLAG = _one_of("true", "false")
-COUNT = Form(wanted="a whole number above 0", fits=_matches(r"\s*\+?0*[1-9][0-9]{0,18}\s*"))
-WHOLE = Form(wanted="a whole number, 0 or more", fits=_matches(r"\s*\+?[0-9]{1,19}\s*"))
-LIMIT = Form(
+COUNT = ValueForm(wanted="a whole number above 0", fits=_matches(r"\s*\+?0*[1-9][0-9]{0,18}\s*"))
+WHOLE = ValueForm(wanted="a whole number, 0 or more", fits=_matches(r"\s*\+?[0-9]{1,19}\s*"))
+LIMIT = ValueForm(
     wanted="a number above 0: with 0 a run ends well and has read nothing, with less each start fails", fits=COUNT.fits
 )
-BYTES = Form(wanted="a whole number of bytes above 0: the source of files takes no unit", fits=COUNT.fits)
-SIZE = Form(
+BYTES = ValueForm(wanted="a whole number of bytes above 0: the source of files takes no unit", fits=COUNT.fits)
+SIZE = ValueForm(
     wanted="a number of bytes above 0, with a unit or without: 10g",
     fits=_matches(r"\s*0*[1-9][0-9]{0,18}\s*[bkmgtp]?b?\s*"),
 )
-DURATION = Form(
+DURATION = ValueForm(
     wanted="a time with its unit: 30s, 10min, 7d", fits=_matches(r"\s*[0-9]{1,18}\s*(us|ms|s|m|min|h|d)?\s*")
 )
 NO_END = _never("no such option: a stream has no end, Spark refuses it; `streamops backfill` reads a range")
-PARTITION_TIMES = Form(
+PARTITION_TIMES = ValueForm(
     wanted='milliseconds by partition: {"orders":{"0":1772366400000}}', fits=_has_numbers_by_partition
 )
 
-KAFKA_OPTIONS: Mapping[str, Form] = {
+KAFKA_OPTIONS: Mapping[str, ValueForm] = {
     "maxoffsetspertrigger": LIMIT,
     "minoffsetspertrigger": LIMIT,
     "minpartitions": LIMIT,
@@ -95,17 +95,17 @@ KAFKA_OPTIONS: Mapping[str, Form] = {
     "maxtriggerdelay": DURATION,
     "failondataloss": FLAG,
     "includeheaders": FLAG,
-    "startingoffsets": Form(
+    "startingoffsets": ValueForm(
         wanted='earliest, latest, or offsets by partition: {"orders":{"0":23,"1":-2}}, -2 for earliest, -1 for latest',
         fits=_is_start,
     ),
-    "startingtimestamp": Form(wanted="milliseconds since 1970: 1772366400000", fits=WHOLE.fits),
+    "startingtimestamp": ValueForm(wanted="milliseconds since 1970: 1772366400000", fits=WHOLE.fits),
     "startingoffsetsbytimestamp": PARTITION_TIMES,
     "startingoffsetsbytimestampstrategy": _one_of("error", "latest"),
     "endingoffsets": NO_END,
     "endingtimestamp": NO_END,
     "endingoffsetsbytimestamp": NO_END,
-    "kafka.isolation.level": Form(
+    "kafka.isolation.level": ValueForm(
         wanted="read_committed or read_uncommitted",
         fits=lambda text: text.strip() in ("read_committed", "read_uncommitted"),
     ),
@@ -113,7 +113,7 @@ KAFKA_OPTIONS: Mapping[str, Form] = {
     "fetchoffset.numretries": WHOLE,
     "fetchoffset.retryintervalms": WHOLE,
 }
-FILES_OPTIONS: Mapping[str, Form] = {
+FILES_OPTIONS: Mapping[str, ValueForm] = {
     "maxfilespertrigger": LIMIT,
     "maxbytespertrigger": BYTES,
     "maxfileage": DURATION,
@@ -121,27 +121,27 @@ FILES_OPTIONS: Mapping[str, Form] = {
     "filenameonly": FLAG,
     "cleansource": _one_of("archive", "delete", "off"),
     "maxcachedfiles": WHOLE,
-    "discardcachedinputratio": Form(wanted="a number from 0 to 1", fits=_is_share),
+    "discardcachedinputratio": ValueForm(wanted="a number from 0 to 1", fits=_is_share),
     "modifiedbefore": _never("no such option: Spark refuses it in a stream, whose files all come later"),
     "modifiedafter": _never("no such option: Spark refuses it in a stream; keep what is older out of the folder"),
     "multiline": FLAG,
     "recursivefilelookup": FLAG,
 }
-DELTA_OPTIONS: Mapping[str, Form] = {
+DELTA_OPTIONS: Mapping[str, ValueForm] = {
     "maxfilespertrigger": LIMIT,
     "maxbytespertrigger": SIZE,
-    "startingversion": Form(
+    "startingversion": ValueForm(
         wanted="latest, or a version of the table, 0 or more", fits=_matches(r"\s*(latest|[0-9]{1,19})\s*")
     ),
-    "startingtimestamp": Form(wanted="a date or a time: 2026-03-01", fits=_matches(r"\s*[0-9]{4}-[0-9]{1,2}.*")),
+    "startingtimestamp": ValueForm(wanted="a date or a time: 2026-03-01", fits=_matches(r"\s*[0-9]{4}-[0-9]{1,2}.*")),
     "ignorechanges": FLAG,
     "ignoredeletes": FLAG,
     "skipchangecommits": FLAG,
     "readchangefeed": FLAG,
     "failondataloss": FLAG,
-    "excluderegex": Form(wanted="a regular expression", fits=_is_pattern),
+    "excluderegex": ValueForm(wanted="a regular expression", fits=_is_pattern),
 }
-CUSTOM_OPTIONS: Mapping[str, Mapping[str, Form]] = {
+CUSTOM_OPTIONS: Mapping[str, Mapping[str, ValueForm]] = {
     "rate": {"rowspersecond": COUNT, "numpartitions": COUNT, "rampuptime": DURATION},
     "rate-micro-batch": {
         "rowsperbatch": COUNT,
@@ -151,7 +151,7 @@ CUSTOM_OPTIONS: Mapping[str, Mapping[str, Form]] = {
     },
 }
 """By the name of the source."""
-SPARK_CONF: Mapping[str, Form] = {
+SPARK_CONF: Mapping[str, ValueForm] = {
     "spark.sql.shuffle.partitions": COUNT,
     "spark.sql.streaming.minBatchesToRetain": COUNT,
     "spark.sql.streaming.multipleWatermarkPolicy": _one_of("min", "max"),
@@ -165,7 +165,7 @@ SPARK_CONF: Mapping[str, Form] = {
 }
 
 
-def unfit_value(forms: Mapping[str, Form], name: str, value: str) -> str:
+def unfit_value(forms: Mapping[str, ValueForm], name: str, value: str) -> str:
     """What is expected instead of a value; empty where it fits, or nothing is known of the name."""
     form = forms.get(name)
     return "" if form is None or form.fits(value) else form.wanted

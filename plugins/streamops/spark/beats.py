@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from streamops.clock import Clock
-from streamops.control.follow import Standing
+from streamops.control.follow import LeaseState
 from streamops.errors import StorageError
 from streamops.spark.lease import Lease
 from streamops.spark.logfile import CappedLog
@@ -26,7 +26,7 @@ class BeatThread:
         *,
         clock: Clock,
         interval: timedelta,
-        on_lost: Callable[[Standing], None],
+        on_lost: Callable[[LeaseState], None],
     ) -> None:
         self._lease = lease
         self._watchdog = watchdog
@@ -35,7 +35,7 @@ class BeatThread:
         self._interval = interval
         self._on_lost = on_lost
         self._ending = threading.Event()
-        self._standing = Standing()
+        self._standing = LeaseState()
         self._thread = threading.Thread(target=self._run, name="streamops-beat", daemon=True)
 
     def start(self) -> None:
@@ -43,7 +43,7 @@ class BeatThread:
         self._thread.start()
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> LeaseState:
         """What the log said at the last beat that succeeded."""
         return self._standing
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from streamops.clock import Clock
 from streamops.control import codec
 from streamops.control.drivers import ExitRecord, Heartbeat, driver_instances
-from streamops.control.follow import ClaimWatch, Standing
+from streamops.control.follow import ClaimWatch, LeaseState
 from streamops.control.layout import EXIT, HEARTBEAT, PROGRESS, driver_folder
 from streamops.errors import StorageError
 from streamops.spark.report import DriverReport
@@ -65,7 +65,7 @@ class Lease:
         self._lock = threading.Lock()
         self.watch = ClaimWatch(storage, identity.control, number=identity.record, token=identity.token)
 
-    def first_beat(self) -> Standing:
+    def first_beat(self) -> LeaseState:
         """The beat before anything else; lost too when another instance of this epoch has been here before."""
         standing = self.beat()
         others = [
@@ -74,10 +74,10 @@ class Lease:
             if epoch == self._identity.epoch and instance != self._identity.instance
         ]
         if others and standing.holds_claim:
-            return Standing(lost=f"epoch {self._identity.epoch} was already run by instance {', '.join(others)}")
+            return LeaseState(lost=f"epoch {self._identity.epoch} was already run by instance {', '.join(others)}")
         return standing
 
-    def beat(self) -> Standing:
+    def beat(self) -> LeaseState:
         """Write the next beat and the new progress, then read the log. StorageError: the beat does not count."""
         with self._lock:
             self._sequence += 1

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from streamops.clock import Clock, SystemClock
 from streamops.control.assignment import Assignment, assignment_of
 from streamops.control.drivers import DriverPhase
-from streamops.control.follow import Standing
+from streamops.control.follow import LeaseState
 from streamops.control.records import ClaimMode, Outcome
 from streamops.errors import JobChangedError, StorageError, StreamOpsError
 from streamops.spark.backfill_guard import refuse_unfit_job, refuse_unfit_plan
@@ -46,7 +46,7 @@ _JVM_GRACE_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class QueryEnd:
     """How the run came out."""
 
     outcome: Outcome
@@ -93,17 +93,17 @@ class _Driver:
         self._log_file = CappedLog(arguments.log)
         self._queries: RunningQueries | BackfillRun | None = None
 
-    def run(self) -> Ending:
+    def run(self) -> QueryEnd:
         started = self._clock.monotonic()
         try:
             standing = self._lease.first_beat()
             assignment = assignment_of(self._lease.watch.claim()) if standing.holds_claim else None
         except StreamOpsError as error:
-            return self._end(Ending(outcome=Outcome.FAILED, text=f"the claim could not be checked: {error}"))
+            return self._end(QueryEnd(outcome=Outcome.FAILED, text=f"the claim could not be checked: {error}"))
         if assignment is None:
-            return self._end(Ending(outcome=Outcome.LEASE_LOST, text=standing.lost))
+            return self._end(QueryEnd(outcome=Outcome.LEASE_LOST, text=standing.lost))
         if standing.stop:
-            return self._end(Ending(outcome=Outcome.STOPPED, text=f"asked before the query started: {standing.stop}"))
+            return self._end(QueryEnd(outcome=Outcome.STOPPED, text=f"asked before the query started: {standing.stop}"))
         watchdog = Watchdog(clock=self._clock, halt=assignment.halt, kill=self._processes.kill)
         watchdog.acknowledge(started)
         watchdog.start()
@@ -126,7 +126,7 @@ class _Driver:
             watchdog.stand_down()
         return ending
 
-    def _run_queries(self, assignment: Assignment, beats: BeatThread, guard: QueryGuard) -> Ending:
+    def _run_queries(self, assignment: Assignment, beats: BeatThread, guard: QueryGuard) -> QueryEnd:
         def is_stop_wanted() -> bool:
             # Asked twice a second: a thread of the job may start a query at any time.
             guard.refuse_strangers()
@@ -140,10 +140,10 @@ class _Driver:
                 if self._queries.run(is_stop_wanted=is_stop_wanted):
                     # A query that was started on the stream's own checkpoint has stopped the stream's without an error.
                     guard.refuse_strangers()
-                    return Ending(outcome=Outcome.FINISHED)
-            return Ending(outcome=Outcome.STOPPED, text=self._why_stop(beats))
+                    return QueryEnd(outcome=Outcome.FINISHED)
+            return QueryEnd(outcome=Outcome.STOPPED, text=self._why_stop(beats))
         except JobChangedError as error:
-            return Ending(outcome=Outcome.LEASE_LOST, text=str(error))
+            return QueryEnd(outcome=Outcome.LEASE_LOST, text=str(error))
         except Exception as error:
             ending = self._failed(error)
             log.exception("stream=%s failed", assignment.stream)
@@ -179,12 +179,12 @@ class _Driver:
         """Who wants the driver to stop between two batches; empty while nobody does."""
         return beats.standing.stop or ("SIGTERM" if self._stop_signal.has_come else "")
 
-    def _failed(self, error: Exception) -> Ending:
+    def _failed(self, error: Exception) -> QueryEnd:
         """A batch that a stop had to interrupt fails, and that failure says nothing about the stream."""
         text = failure_text(error)
         if self._report.state().phase is DriverPhase.STOPPING:
-            return Ending(outcome=Outcome.STOPPED, text=f"stopped in the middle of a batch, which runs again: {text}")
-        return Ending(outcome=Outcome.FAILED, text=text)
+            return QueryEnd(outcome=Outcome.STOPPED, text=f"stopped in the middle of a batch, which runs again: {text}")
+        return QueryEnd(outcome=Outcome.FAILED, text=text)
 
     def _stop_rest(self, queries: "RunningQueries | BackfillRun") -> None:
         try:
@@ -192,14 +192,14 @@ class _Driver:
         except Exception:
             log.exception("a query did not stop after another had failed")
 
-    def _halt(self, standing: Standing) -> None:
+    def _halt(self, standing: LeaseState) -> None:
         """A graceful stop can hang, and a batch may start meanwhile: a lost claim ends in SIGKILL."""
-        self._end(Ending(outcome=Outcome.LEASE_LOST, text=standing.lost))
+        self._end(QueryEnd(outcome=Outcome.LEASE_LOST, text=standing.lost))
         log.error("claim lost, halting: %s", standing.lost)
         logging.shutdown()
         self._processes.kill()
 
-    def _end(self, ending: Ending) -> Ending:
+    def _end(self, ending: QueryEnd) -> QueryEnd:
         state = self._report.state()
         record = exit_record(
             epoch=self._identity.epoch,

@@ -6,7 +6,7 @@ from streamops.control.records import ClaimMode, DriverEnded, Outcome, Position
 from streamops.control.state import Epoch
 from streamops.control.texts import FAILURE_LIMIT, shortened, shortened_classes
 from streamops.errors import StorageError
-from streamops.failures import Ending, FailureClass, Remedy, classify
+from streamops.failures import DriverEvidence, FailureClass, Remedy, classify
 from streamops.supervision.decision import Decision
 from streamops.supervision.driver_log import tail
 
@@ -26,7 +26,7 @@ def driver_end(decision: Decision, epoch: Epoch, *, position: Position) -> Drive
     # Cut once more: a driver of an older version, or a stranger's hand, has left as much as it liked.
     error_classes = shortened_classes(exit_record.error_classes) if exit_record else ()
     text = shortened(exit_record.text, FAILURE_LIMIT) if exit_record else _last_words(epoch, decision.outcome)
-    ending = Ending(
+    ending = DriverEvidence(
         outcome=decision.outcome,
         error_classes=error_classes,
         text=text,

@@ -18,7 +18,7 @@ from streamops.control.drivers import (
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.control.log import LogReader
 from streamops.control.records import ClaimMode, Position
-from streamops.control.registry import RegistryEntry, SharedRegistry, Standing, standing_of
+from streamops.control.registry import RegistryEntry, RegistryState, SharedRegistry, standing_of
 from streamops.control.state import Epoch, LogState
 from streamops.control.topics import Topics
 from streamops.diagnosis.companions import inspect_checkpoints, position_of, read_checkpoints
@@ -124,10 +124,10 @@ class Observer:
             LogReader(self._storage, self._control).read_behind(state.next_number - 1)
         )
 
-    def _standing(self, state: LogState, query_id: str | None) -> Standing:
+    def _standing(self, state: LogState, query_id: str | None) -> RegistryState:
         """A backfill has none: it lies among the own places of a stream that is entered."""
         if self._spec.mode is Mode.BACKFILL:
-            return Standing(entry=None)
+            return RegistryState(entry=None)
         return standing_of(
             self._storage,
             self._state_root,

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
-from streamops.retention import Coverage, PartitionCoverage, Standing
+from streamops.retention import Coverage, PartitionCoverage, PartitionState
 from streamops.retention.coverage_history import FILE, read_past, write_past
 from streamops.retention.past import CoveragePast, Oddity
 from streamops.storage import join
@@ -38,7 +38,7 @@ def was_seen(
         one = PartitionCoverage(
             topic="orders",
             partition=0,
-            standing=Standing.COVERED,
+            standing=PartitionState.COVERED,
             start=start - reads * age,
             earliest=50_000 - deleted * age,
             latest=200_000 - written * age,
@@ -144,7 +144,7 @@ def test_somebody_who_releases_the_stream_has_seen_that_the_topic_is_another(see
 def test_an_odd_answer_that_an_earlier_look_had_as_well_counts_at_once(seen: Terminal) -> None:
     was_seen(seen, reads=0, deleted=100, written=100)
     past = read_past(seen.storage, seen.spec().checkpoint)
-    found = Oddity(standing=Standing.RESET, since=START - 5 * MINUTE)
+    found = Oddity(standing=PartitionState.RESET, since=START - 5 * MINUTE)
     odd = {(seen.spec().checkpoint, "orders", 0): found}
     write_past(seen.storage, seen.spec().checkpoint, replace(past, odd=odd, odd_at=START - 5 * MINUTE))
     seen.broker.moves("orders", 0, latest=20)
@@ -245,7 +245,7 @@ def test_a_limit_of_size_that_was_seen_to_last_too_short_for_the_outage_is_a_war
         one = PartitionCoverage(
             topic="orders",
             partition=0,
-            standing=Standing.COVERED,
+            standing=PartitionState.COVERED,
             start=latest,
             earliest=latest - 5_000,
             latest=latest,

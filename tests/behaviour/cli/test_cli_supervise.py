@@ -11,7 +11,7 @@ import pytest
 from streamops.control.layout import record_address
 from streamops.control.registry import SharedRegistry
 from streamops.errors import LaunchError
-from streamops.fleet.supervise_all import Declared, StreamLoop, Supervision, rest_after
+from streamops.fleet.supervise_all import StreamLoop, SupervisedStream, Supervision, rest_after
 from streamops.supervision import Action, Decision
 from support.checkpoints import write_checkpoint
 from support.clock import FakeClock
@@ -223,7 +223,7 @@ def test_trouble_with_one_stream_is_told_once_and_stops_no_other(
 
 @pytest.fixture
 def loop(terminal: Terminal) -> StreamLoop:
-    declared = Declared(spec=terminal.spec(), state_root=terminal.project.address("data/state"))
+    declared = SupervisedStream(spec=terminal.spec(), state_root=terminal.project.address("data/state"))
     return StreamLoop(declared, terminal.wiring, interval=timedelta(seconds=2), registry=SharedRegistry(terminal.clock))
 
 

@@ -17,8 +17,8 @@ from streamops.control.log import LogReader
 from streamops.control.records import DriverHandle, StopRequested, Submitted
 from streamops.errors import LaunchError
 from streamops.launch import SubmitRequest
-from streamops.reconcile import Declared, Doors, Pruner, Reconciler
-from streamops.reconcile.pruner import Place
+from streamops.reconcile import DeclaredStreams, Doors, Pruner, Reconciler
+from streamops.reconcile.pruner import PrunedPlace
 from streamops.spec import Keep
 from streamops.storage import join
 from streamops.storage.address import local_path
@@ -301,8 +301,8 @@ def request(control: str, *, epoch: int) -> SubmitRequest:
     )
 
 
-def place(yard: Yard) -> Place:
-    return Place(stream="orders", checkpoint=yard.spec.checkpoint, keep=TWO)
+def place(yard: Yard) -> PrunedPlace:
+    return PrunedPlace(stream="orders", checkpoint=yard.spec.checkpoint, keep=TWO)
 
 
 @pytest.mark.parametrize(("act", "left"), [(False, 4), (True, 2)], ids=["looks only", "acts"])
@@ -317,9 +317,9 @@ def test_a_reconciler_prunes_when_it_acts(yard, act, left):
     )
     write_log(yard.storage, yard.control, a_log(*[record.body for record in read(yard)], StopRequested(epoch=4)))
 
-    Reconciler(declared=Declared(state_root=yard.state_root, specs=(yard.spec,)), doors=doors, author=SUPERVISOR).run(
-        act=act
-    )
+    Reconciler(
+        declared=DeclaredStreams(state_root=yard.state_root, specs=(yard.spec,)), doors=doors, author=SUPERVISOR
+    ).run(act=act)
 
     assert len(yard.folders) == left
 

@@ -11,7 +11,7 @@ from streamops.control.records import ActEnded, Outcome
 from streamops.control.registry import RegistryEntry, entry_address, register
 from streamops.errors import LaunchError
 from streamops.launch import FoundDriver
-from streamops.reconcile import FindingKind, Severity
+from streamops.reconcile import FindingKind, ReconcileSeverity
 from streamops.storage import join
 from support.fencing import a_submit_without_a_record
 from support.reconciling import AUTHOR, DAG, LONG, Place, append, lost, orphan
@@ -34,7 +34,7 @@ def place(tmp_path):
 def test_a_stream_that_is_looked_after_is_as_declared(place):
     report = place.reconcile()
 
-    assert (report.streams, report.findings, report.severity) == (1, (), Severity.OK)
+    assert (report.streams, report.findings, report.severity) == (1, (), ReconcileSeverity.OK)
 
 
 def test_a_driver_that_beats_where_it_would_not_be_found_is_not_taken_for_none(tmp_path):
@@ -110,7 +110,7 @@ def test_a_place_that_hangs_is_unknown_and_keeps_nobody_waiting(place):
     finally:
         released.set()
 
-    assert found == {"orders": Severity.UNKNOWN, "clicks": Severity.CRITICAL}
+    assert found == {"orders": ReconcileSeverity.UNKNOWN, "clicks": ReconcileSeverity.CRITICAL}
 
 
 def test_a_process_table_that_can_not_be_read_is_told(place):
@@ -121,7 +121,7 @@ def test_a_process_table_that_can_not_be_read_is_told(place):
 
     found = place.the_finding()
 
-    assert (found.kind, found.severity) == (FindingKind.UNREADABLE, Severity.UNKNOWN)
+    assert (found.kind, found.severity) == (FindingKind.UNREADABLE, ReconcileSeverity.UNKNOWN)
     assert "no /proc here" in found.evidence
 
 
@@ -147,9 +147,9 @@ def test_a_stream_that_left_the_settings_is_found_through_the_registry(place):
 
     found = place.the_finding()
 
-    assert (found.kind, found.severity) == (FindingKind.LEFT_SETTINGS, Severity.WARNING)
+    assert (found.kind, found.severity) == (FindingKind.LEFT_SETTINGS, ReconcileSeverity.WARNING)
     place.leave_alone()
-    assert place.the_finding().severity is Severity.CRITICAL
+    assert place.the_finding().severity is ReconcileSeverity.CRITICAL
 
 
 def test_a_stream_that_left_the_settings_and_ended_is_nobodys_business(place):
@@ -174,7 +174,7 @@ def test_a_wrong_declaration_is_told_with_the_driver_that_runs(place):
 
     found = place.the_finding()
 
-    assert (found.kind, found.severity) == (FindingKind.WRONG_SETTINGS, Severity.WARNING)
+    assert (found.kind, found.severity) == (FindingKind.WRONG_SETTINGS, ReconcileSeverity.WARNING)
     assert found.evidence == "job: found nothing; sink: found nothing"
 
 
@@ -303,7 +303,11 @@ def test_a_driver_whose_log_is_gone_is_told_and_left_alone(place):
 
     found = place.reconcile(act=True).findings[0]
 
-    assert (found.kind, found.severity, found.is_repaired) == (FindingKind.ORPHAN_DRIVER, Severity.CRITICAL, False)
+    assert (found.kind, found.severity, found.is_repaired) == (
+        FindingKind.ORPHAN_DRIVER,
+        ReconcileSeverity.CRITICAL,
+        False,
+    )
     assert "restore it" in found.repair
     assert driver.process.signals == []
 
@@ -322,7 +326,7 @@ def test_a_driver_without_any_log_is_told_as_a_stray(place):
     for name in place.storage.list(log_folder(place.world.control)):
         place.storage.delete(join(log_folder(place.world.control), name))
 
-    assert (place.the_finding().stream, place.the_finding().severity) == ("", Severity.WARNING)
+    assert (place.the_finding().stream, place.the_finding().severity) == ("", ReconcileSeverity.WARNING)
 
 
 # A stream that nobody supervises
@@ -358,7 +362,7 @@ def test_a_lost_stream_is_not_started_elsewhere(place, task, recorded):
 
     assert place.record_kinds[before:] == recorded
     assert place.world.alive == []
-    assert report.severity is Severity.CRITICAL
+    assert report.severity is ReconcileSeverity.CRITICAL
     assert not any(finding.is_repaired for finding in report.findings)
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.reconcile import FindingKind, Severity, rules
+from streamops.reconcile import FindingKind, ReconcileSeverity, rules
 from streamops.reconcile.book import AwaitedStream, FindingBook, write_book
 from support.reconciling import LONG, Place
 from support.specs import a_stream, seconds
@@ -61,9 +61,9 @@ def test_a_stream_that_can_not_be_judged_hides_no_other(place, monkeypatch):
 
     found = {finding.stream: finding for finding in place.reconcile().findings}
 
-    assert (found["orders"].kind, found["orders"].severity) == (FindingKind.UNREADABLE, Severity.UNKNOWN)
+    assert (found["orders"].kind, found["orders"].severity) == (FindingKind.UNREADABLE, ReconcileSeverity.UNKNOWN)
     assert "can't be judged: ZeroDivisionError" in found["orders"].evidence
-    assert found["clicks"].severity is Severity.CRITICAL
+    assert found["clicks"].severity is ReconcileSeverity.CRITICAL
 
 
 def test_a_process_table_that_fails_hides_no_stream(place):
@@ -72,7 +72,7 @@ def test_a_process_table_that_fails_hides_no_stream(place):
     found = {finding.stream: finding for finding in place.reconcile().findings}
 
     assert "the process table can't be read: ZeroDivisionError" in found[""].evidence
-    assert found["clicks"].severity is Severity.CRITICAL
+    assert found["clicks"].severity is ReconcileSeverity.CRITICAL
 
 
 def test_a_strangers_process_that_can_not_be_understood_hides_no_stream(place):

@@ -6,7 +6,7 @@ import pytest
 
 from streamops.control.records import ActBegun, ActEnded
 from streamops.errors import LaunchError
-from streamops.reconcile import FindingKind, Severity
+from streamops.reconcile import FindingKind, ReconcileSeverity
 from streamops.reconcile.orphans import TRY_AGAIN_AFTER
 from support.reconciling import AUTHOR, LONG, Place, orphan
 from support.specs import SUPERVISOR, seconds
@@ -52,7 +52,7 @@ def test_a_kill_that_is_refused_is_recorded_and_told(place):
 
     found = the_orphan(place)
 
-    assert (found.severity, found.is_repaired) == (Severity.CRITICAL, False)
+    assert (found.severity, found.is_repaired) == (ReconcileSeverity.CRITICAL, False)
     assert "could not be killed: 2 is another user's" in found.done
     assert acts(place) == ["act_begun", "act_ended"]
     assert "another user's" in place.world.records[-1].body.outcome
@@ -66,7 +66,7 @@ def test_a_kill_that_fails_is_tried_once_an_hour_and_told_every_minute(place, tr
 
     told = [the_orphan(place) for _ in range(TRY_AGAIN_AFTER // MINUTE)]
 
-    assert all(found.severity is Severity.CRITICAL and not found.is_repaired for found in told)
+    assert all(found.severity is ReconcileSeverity.CRITICAL and not found.is_repaired for found in told)
     assert "tried at" in told[-1].done
     assert acts(place) == ["act_begun", "act_ended"]
     the_orphan(place)

@@ -8,7 +8,7 @@ import pytest
 from streamops.control.records import Author, MaintenanceBegun, VerdictChanged
 from streamops.failures import RestartPolicy
 from streamops.launch import DriverState
-from streamops.reconcile import FindingKind, Severity
+from streamops.reconcile import FindingKind, ReconcileSeverity
 from streamops.reconcile.overdue import GRACE
 from support.model_tasks import Gone
 from support.reconciling import Place, append
@@ -45,12 +45,12 @@ def sign_through(place: Place, duration: timedelta, by: Author = SUPERVISOR) -> 
     place.sign(by)
 
 
-def found(place: Place) -> list[tuple[FindingKind, Severity]]:
+def found(place: Place) -> list[tuple[FindingKind, ReconcileSeverity]]:
     return [(finding.kind, finding.severity) for finding in place.reconcile().findings]
 
 
-OVERDUE = [(FindingKind.OVERDUE, Severity.CRITICAL)]
-WAITING = [(FindingKind.WAITING, Severity.WARNING)]
+OVERDUE = [(FindingKind.OVERDUE, ReconcileSeverity.CRITICAL)]
+WAITING = [(FindingKind.WAITING, ReconcileSeverity.WARNING)]
 
 
 def test_a_supervisor_that_can_not_claim_is_found_after_five_minutes(running):
@@ -191,7 +191,7 @@ def test_a_wrong_clock_of_the_supervisor_hides_nothing(running, error, kinds):
     running.world.run_through_trouble(GRACE + seconds(30), supervisor)
 
     assert running.kinds() == kinds
-    assert running.reconcile().severity is Severity.CRITICAL
+    assert running.reconcile().severity is ReconcileSeverity.CRITICAL
 
 
 def test_a_record_from_a_clock_that_is_ahead_hides_nothing(running):
@@ -212,7 +212,7 @@ def test_settings_from_the_future_hide_nothing(place):
     """An archive with a wrong date: it was declared long ago, as far as anybody can tell."""
     place.changed_at = place.world.clock.now() + DAY
 
-    assert found(place) == [(FindingKind.UNATTENDED, Severity.CRITICAL)]
+    assert found(place) == [(FindingKind.UNATTENDED, ReconcileSeverity.CRITICAL)]
 
 
 def test_a_driver_that_can_not_be_seen_and_whose_beat_stands_still_is_told(running):
@@ -250,7 +250,7 @@ def test_a_wrong_declaration_of_a_stream_that_stands_still_is_critical_although_
     running.world.kill(running.world.driver)
 
     sign_through(running, seconds(30))
-    assert found(running) == [(FindingKind.WRONG_SETTINGS, Severity.WARNING)]
+    assert found(running) == [(FindingKind.WRONG_SETTINGS, ReconcileSeverity.WARNING)]
 
     sign_through(running, GRACE)
-    assert found(running) == [(FindingKind.WRONG_SETTINGS, Severity.CRITICAL)]
+    assert found(running) == [(FindingKind.WRONG_SETTINGS, ReconcileSeverity.CRITICAL)]

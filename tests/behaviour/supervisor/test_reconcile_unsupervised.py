@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.reconcile import FindingKind, Severity
+from streamops.reconcile import FindingKind, ReconcileSeverity
 from streamops.reconcile.book import TOLD_FOR
 from support.reconciling import DAG, LONG, Place
 from support.specs import a_stream, seconds
@@ -49,7 +49,7 @@ def test_an_unsupervised_stream_is_critical(place, task, is_watched, kind):
 
     found = place.the_finding(act=True)
 
-    assert (found.kind, found.severity, found.is_repaired) == (kind, Severity.CRITICAL, False)
+    assert (found.kind, found.severity, found.is_repaired) == (kind, ReconcileSeverity.CRITICAL, False)
 
 
 @pytest.mark.parametrize(("task", "is_watched", "kind"), WAYS)
@@ -62,7 +62,7 @@ def test_a_reconciler_that_can_not_ask_airflow_finds_it_too(place, task, is_watc
 
     for act in (False, True, True):
         found = place.the_finding(act=act)
-        assert (found.kind, found.severity) == (kind, Severity.CRITICAL)
+        assert (found.kind, found.severity) == (kind, ReconcileSeverity.CRITICAL)
         assert not found.is_new, "it has been told before"
 
 
@@ -112,8 +112,8 @@ def test_one_bad_declaration_hides_no_other_stream(place):
     found = {finding.stream: (finding.kind, finding.severity) for finding in place.reconcile().findings}
 
     assert found == {
-        "orders": (FindingKind.WRONG_SETTINGS, Severity.CRITICAL),
-        "clicks": (FindingKind.UNATTENDED, Severity.CRITICAL),
+        "orders": (FindingKind.WRONG_SETTINGS, ReconcileSeverity.CRITICAL),
+        "clicks": (FindingKind.UNATTENDED, ReconcileSeverity.CRITICAL),
     }
 
 
@@ -122,11 +122,11 @@ def test_the_first_reports_of_a_fresh_installation_leave_its_streams_the_time_to
     place.specs = (a_stream("clicks", checkpoint="file:///data/checkpoints/clicks"),)
     place.changed_at = place.world.clock.now() - timedelta(days=30)
 
-    def of_clicks() -> list[Severity]:
+    def of_clicks() -> list[ReconcileSeverity]:
         return [finding.severity for finding in place.reconcile(act=True).findings if finding.stream == "clicks"]
 
     assert of_clicks() == []
     place.world.clock.advance(timedelta(minutes=4))
     assert of_clicks() == []
     place.world.clock.advance(timedelta(minutes=2))
-    assert of_clicks() == [Severity.CRITICAL]
+    assert of_clicks() == [ReconcileSeverity.CRITICAL]

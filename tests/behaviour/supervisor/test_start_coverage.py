@@ -9,7 +9,7 @@ import pytest
 
 from streamops.control.layout import companion_checkpoint, control_folder
 from streamops.control.records import TopicSeen
-from streamops.retention import Coverage, PartitionCoverage, Standing
+from streamops.retention import Coverage, PartitionCoverage, PartitionState
 from streamops.retention.coverage_history import write_past
 from streamops.retention.past import CoveragePast
 from streamops.storage import join
@@ -178,7 +178,9 @@ def test_a_topic_that_was_created_anew_and_grew_past_the_offset_is_known_by_its_
 
 
 def a_coverage() -> Coverage:
-    one = PartitionCoverage(topic="orders", partition=0, standing=Standing.COVERED, start=150, earliest=0, latest=450)
+    one = PartitionCoverage(
+        topic="orders", partition=0, standing=PartitionState.COVERED, start=150, earliest=0, latest=450
+    )
     return Coverage(at=START, partitions=(one,))
 
 

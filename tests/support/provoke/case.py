@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamops.control.records import Outcome
-from streamops.failures.classify import Ending
+from streamops.failures.classify import DriverEvidence
 from streamops.failures.failure_class import DEFAULT_REMEDIES, FailureClass, Remedy
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Case:
 
     id: str
     source: str
-    ending: Ending
+    ending: DriverEvidence
     failure_class: FailureClass
     remedy: Remedy
 
@@ -65,7 +65,7 @@ class Case:
         return cls(
             id=entry["id"],
             source=entry["source"],
-            ending=Ending(
+            ending=DriverEvidence(
                 outcome=Outcome(entry["outcome"]),
                 error_classes=tuple(entry["error_classes"]),
                 text="\n".join(entry["text"]),

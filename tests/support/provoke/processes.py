@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from streamops.failures.classify import Ending
+from streamops.failures.classify import DriverEvidence
 from streamops.failures.failure_class import DEFAULT_REMEDIES
 from support.provoke.case import Case
 from support.provoke.process_runs import RUNS, Run
@@ -66,7 +66,7 @@ def _record(run: Run, folder: Path, root: Path) -> Case | None:
     return Case(
         id=f"process-{run.id}",
         source=f"recorded: Spark 4.2.0, spark-submit, {run.how}; exit code and end of the log",
-        ending=Ending(
+        ending=DriverEvidence(
             outcome=run.outcome,
             text=thinned(sanitise("\n".join(lines), root)),
             exit_code=code if code >= 0 else 128 - code,

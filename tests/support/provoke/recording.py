@@ -5,7 +5,7 @@ from pathlib import Path
 
 from streamops.control.records import Outcome
 from streamops.control.texts import FAILURE_LIMIT, shortened
-from streamops.failures.classify import Ending
+from streamops.failures.classify import DriverEvidence
 from streamops.spark.failure import error_classes, failure_text
 from support.provoke.bench import Bench
 from support.provoke.case import Case, PreparationError, Provocation
@@ -21,7 +21,7 @@ def record_one(provocation: Provocation, bench: Bench, root: Path) -> Case | Non
     return Case(
         id=provocation.id,
         source=f"recorded: Spark 4.2.0, {provocation.how}",
-        ending=Ending(
+        ending=DriverEvidence(
             outcome=Outcome.FAILED,
             error_classes=error_classes(text),
             text=thinned(sanitise(shortened(text, FAILURE_LIMIT), root)),

@@ -24,7 +24,7 @@ from recorder.catalogue import ASYNC, CHANGELOG, PINNED, PLAIN, ROCKSDB, UNIQUE_
 from recorder.environments import python_of
 from recorder.process import DELTA_AND_KAFKA
 from streamops.control.records import Outcome
-from streamops.failures.classify import Ending
+from streamops.failures.classify import DriverEvidence
 from streamops.failures.failure_class import DEFAULT_REMEDIES, FailureClass, Remedy
 from support.cluster import Cluster
 from support.provoke.bench import write_rows
@@ -362,7 +362,7 @@ def _case(version: str, kind: Kind, way: str, name: str, failure: dict[str, Any]
     return Case(
         id=f"writers-{version.replace('.', '-')}-{kind.name}-{way}-{name}",
         source=f"recorded: Spark {version}, two drivers, {kind.name}: {how} The {name} says",
-        ending=Ending(
+        ending=DriverEvidence(
             outcome=Outcome.FAILED,
             error_classes=classes,
             text=thinned(sanitise(failure["text"], root)),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamops.backfill import Estimate
+from streamops.backfill import BackfillEstimate
 from streamops.backfill.asked import Expired
 from streamops.backfill.backfill_desk import PlannedBackfill
 from streamops.backfill.backfill_words import plan_lines, range_lines, refusal_lines
@@ -59,7 +59,7 @@ def test_it_has_the_resources_of_a_catch_up_and_the_job_and_source_of_the_stream
 
 def test_a_plan_is_told_a_fact_a_line():
     plan = a_plan(table="file:///data/again", is_redirected=True, notes=("rows are only added",))
-    planned = PlannedBackfill(plan=plan, estimate=Estimate(seconds=61.4, reason="by 200 records a second"))
+    planned = PlannedBackfill(plan=plan, estimate=BackfillEstimate(seconds=61.4, reason="by 200 records a second"))
 
     assert list(plan_lines(planned)) == [
         "backfill march of orders: from 2026-03-01 to 2026-03-02",
@@ -83,12 +83,12 @@ def test_the_stream_s_own_table_is_named_as_such():
     ("estimate", "line"),
     [
         pytest.param(
-            Estimate(seconds=90.0, is_ceiling=True, reason="it was seen to read 5 records a second at least"),
+            BackfillEstimate(seconds=90.0, is_ceiling=True, reason="it was seen to read 5 records a second at least"),
             "  takes    about at most 90 s (it was seen to read 5 records a second at least)",
             id="a ceiling",
         ),
         pytest.param(
-            Estimate(seconds=None, reason="no batch of it was seen"),
+            BackfillEstimate(seconds=None, reason="no batch of it was seen"),
             "  takes    nobody knows how long: no batch of it was seen",
             id="unknown",
         ),

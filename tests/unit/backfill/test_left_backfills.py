@@ -11,7 +11,7 @@ from streamops.backfill.standing import standing_of
 from streamops.control.attendance import Attendance
 from streamops.control.records import ClaimMode, MaintenanceBegun, MaintenanceEnded, Outcome, Parked
 from streamops.launch import DriverState, DriverStatus
-from streamops.reconcile import Finding, FindingKind, Severity, reconcile
+from streamops.reconcile import FindingKind, ReconcileFinding, ReconcileSeverity, reconcile
 from streamops.reconcile.facts import FleetFacts, StreamFacts
 from support.backfills import a_plan
 from support.observations import NOW
@@ -43,7 +43,7 @@ def a_backfill(*bodies, done: int = 0, **changes) -> BackfillFacts:
 DEAD = a_backfill(*RUN, done=1, driver=said(DriverState.ENDED))
 
 
-def found(*backfills: BackfillFacts) -> list[Finding]:
+def found(*backfills: BackfillFacts) -> list[ReconcileFinding]:
     stream = StreamFacts(
         stream="orders",
         checkpoint=CHECKPOINT,
@@ -65,7 +65,9 @@ def found(*backfills: BackfillFacts) -> list[Finding]:
     ],
 )
 def test_a_backfill_that_nobody_carries_on_is_told(backfill):
-    assert [(one.kind, one.severity) for one in found(backfill)] == [(FindingKind.LEFT_BACKFILL, Severity.WARNING)]
+    assert [(one.kind, one.severity) for one in found(backfill)] == [
+        (FindingKind.LEFT_BACKFILL, ReconcileSeverity.WARNING)
+    ]
 
 
 @pytest.mark.parametrize(

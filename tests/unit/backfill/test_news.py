@@ -6,7 +6,7 @@ import pytest
 
 from streamops.backfill.news import news_of
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.retention import Coverage, PartitionCoverage, Standing
+from streamops.retention import Coverage, PartitionCoverage, PartitionState
 from streamops.storage.memory import MemoryStorage
 from support.checkpoints import write_checkpoint
 from support.clock import START
@@ -27,7 +27,9 @@ NEW = a_checkpoint(committed=-1)
 IN_FLIGHT = a_checkpoint(committed=4, planned=5)
 
 
-def at(number: int, start: int | None, latest: int | None, standing: Standing = Standing.COVERED) -> PartitionCoverage:
+def at(
+    number: int, start: int | None, latest: int | None, standing: PartitionState = PartitionState.COVERED
+) -> PartitionCoverage:
     """A partition of the topic that is read up to `start` and ends at `latest`."""
     return PartitionCoverage(topic="orders", partition=number, standing=standing, start=start, latest=latest)
 
@@ -38,8 +40,8 @@ def covered(*partitions: PartitionCoverage) -> Coverage:
 
 ALL_READ = covered(at(0, 23, 23), at(1, 40, 40))
 SOME_WAIT = covered(at(0, 23, 30), at(1, 40, 45))
-UNKNOWN = covered(at(0, 23, 30), replace(at(1, 40, None), standing=Standing.UNKNOWN))
-ONE_NEW = covered(at(0, 23, 23), at(1, None, 0, Standing.NEW))
+UNKNOWN = covered(at(0, 23, 30), replace(at(1, 40, None), standing=PartitionState.UNKNOWN))
+ONE_NEW = covered(at(0, 23, 23), at(1, None, 0, PartitionState.NEW))
 
 
 @pytest.mark.parametrize(

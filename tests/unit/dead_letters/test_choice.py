@@ -3,11 +3,11 @@
 import pytest
 
 from streamops.dead_letters.choice import Candidate, Choice, LeftOut, choose
-from streamops.dead_letters.letter import Position
+from streamops.dead_letters.letter import RecordPosition
 
 
-def at(offset: int, *, topic: str = "orders", partition: int = 0) -> Position:
-    return Position(topic=topic, partition=partition, offset=offset)
+def at(offset: int, *, topic: str = "orders", partition: int = 0) -> RecordPosition:
+    return RecordPosition(topic=topic, partition=partition, offset=offset)
 
 
 def choice_of(*candidates: Candidate, **changes: object) -> Choice:

@@ -5,15 +5,15 @@ import pytest
 from streamops.control import codec
 from streamops.control.layout import replays_folder
 from streamops.control.records import Author
-from streamops.dead_letters import Position
+from streamops.dead_letters import RecordPosition
 from streamops.dead_letters.replay import POSITION_HEADER, REPLAY_HEADER
 from streamops.errors import CorruptRecordError, ReplayError
 from streamops.storage import join
 from support.replays import LIVING, ReplayTrial
 
 
-def at(offset: int, *, partition: int = 0) -> Position:
-    return Position(topic="orders", partition=partition, offset=offset)
+def at(offset: int, *, partition: int = 0) -> RecordPosition:
+    return RecordPosition(topic="orders", partition=partition, offset=offset)
 
 
 @pytest.fixture

@@ -2,11 +2,14 @@
 
 import pytest
 
-from streamops.dead_letters.letter import Position, positions_of
+from streamops.dead_letters.letter import RecordPosition, positions_of
 
 
 def test_positions_are_read_as_they_are_shown() -> None:
-    first, second = Position(topic="orders.v2", partition=0, offset=17), Position(topic="a", partition=12, offset=4)
+    first, second = (
+        RecordPosition(topic="orders.v2", partition=0, offset=17),
+        RecordPosition(topic="a", partition=12, offset=4),
+    )
 
     assert str(first) == "orders.v2/0:17"
     assert positions_of(f"{first}, {second}") == {first, second}
@@ -21,8 +24,8 @@ def test_anything_else_is_refused(text: str) -> None:
 
 
 def test_headers_are_read_back() -> None:
-    position = Position(topic="orders", partition=3, offset=9)
+    position = RecordPosition(topic="orders", partition=3, offset=9)
 
     assert position.header == "orders/3/9"
-    assert Position.of_header("orders/3/9") == position
-    assert Position.of_header("orders/3/9/1") is None
+    assert RecordPosition.of_header("orders/3/9") == position
+    assert RecordPosition.of_header("orders/3/9/1") is None

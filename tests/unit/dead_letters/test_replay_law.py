@@ -6,7 +6,7 @@ from contextlib import suppress
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamops.dead_letters import Position
+from streamops.dead_letters import RecordPosition
 from streamops.dead_letters.replay import POSITION_HEADER, Replay
 from streamops.errors import StreamOpsError
 from support.replays import ReplayTrial
@@ -25,11 +25,11 @@ EVENTS = st.one_of(
 def happens(trial: ReplayTrial, event: tuple) -> None:
     match event:
         case ("dies", partition, offset):
-            position = Position(topic="orders", partition=partition, offset=offset)
+            position = RecordPosition(topic="orders", partition=partition, offset=offset)
             trial.letters.dies(position, value=b"{%d" % offset)
         case ("dies again", number) if trial.sender.sent:
             topic, partition, offset = list(trial.sender.sent)[number % len(trial.sender.sent)]
-            trial.letters.dies(Position(topic=topic, partition=partition, offset=offset))
+            trial.letters.dies(RecordPosition(topic=topic, partition=partition, offset=offset))
         case ("sends",):
             trial.desk().carry_on(open_or_begun(trial), trial.letters)
         case ("killed", records):

@@ -9,7 +9,7 @@ from streamops.diagnosis.checkup import check
 from streamops.diagnosis.plan import RestartPlan, Safety
 from streamops.engines import PINNED, engine_of
 from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts
-from streamops.retention import Coverage, PartitionCoverage, PartitionNeed, SourceNeeds, Standing, cover, needs_of
+from streamops.retention import Coverage, PartitionCoverage, PartitionNeed, PartitionState, SourceNeeds, cover, needs_of
 from streamops.retention.covered_plan import FINISH_FIRST, with_coverage, with_retry
 from streamops.storage.memory import MemoryStorage
 from streamops.verdict import Severity
@@ -81,7 +81,9 @@ def test_available_now_never_gets_past_a_batch_whose_partitions_have_changed(
 @pytest.mark.parametrize("fails", [True, False])
 def test_a_topic_that_ends_before_the_batch_in_flight_is_one_more_guard_of_an_old_spark(fails):
     """SPARK-41387, seen on 4.0.1: there `failOnDataLoss` is not asked."""
-    lost = PartitionCoverage(topic="t", partition=0, standing=Standing.RESET, start=5, end=9, reason="it ends at 7")
+    lost = PartitionCoverage(
+        topic="t", partition=0, standing=PartitionState.RESET, start=5, end=9, reason="it ends at 7"
+    )
     coverage = Coverage(at=NOW, partitions=(lost,), pending_batch=4)
     plan = RestartPlan(safety=Safety.SAFE_IF_IDEMPOTENT, summary="batch 4 runs again", next_batch=4, reruns=(4,))
 
@@ -108,4 +110,4 @@ def test_offsets_without_records_are_no_loss():
     (found,) = cover(needs, broker).partitions
 
     # One offset is left, and it may hold the mark of a transaction: no lag that ever reaches 0 is waited for.
-    assert (found.standing, found.lag, found.lost) == (Standing.COVERED, 1, None)
+    assert (found.standing, found.lag, found.lost) == (PartitionState.COVERED, 1, None)

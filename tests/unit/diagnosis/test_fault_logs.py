@@ -12,7 +12,7 @@ from streamops.control.records import Outcome, Position
 from streamops.diagnosis.checkup import SourceInput
 from streamops.diagnosis.sample import HealthSample
 from streamops.diagnosis.watch import Watch
-from streamops.failures.classify import Ending, classify
+from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.storage import canonical_address, join
 from streamops.storage.memory import MemoryStorage
@@ -266,7 +266,7 @@ def test_another_number_of_sources_is_futile_with_the_new_code_and_quiet_on_disk
         f"There are [1] sources in the checkpoint offsets and now there are [{asked}] sources requested by the query."
     )
 
-    found = classify(Ending(outcome=Outcome.FAILED, text=f"java.lang.AssertionError: assertion failed: {text}"))
+    found = classify(DriverEvidence(outcome=Outcome.FAILED, text=f"java.lang.AssertionError: assertion failed: {text}"))
 
     assert (found.failure_class, found.remedy) == (FailureClass.STATE_INCOMPATIBLE, Remedy.NEVER)
     assert checked(files()).verdict is Verdict.OK

@@ -11,7 +11,7 @@ from streamops.diagnosis.plan import Safety
 from streamops.diagnosis.rules.state_conf_rules import CHECKPOINT_FORMAT
 from streamops.diagnosis.sample import HealthSample
 from streamops.diagnosis.watch import Watch
-from streamops.failures.classify import Ending, classify
+from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.verdict import Verdict
 from support.base_checkpoint import ADDRESS, HEADER, entry, files, stored
@@ -117,7 +117,7 @@ def test_a_state_file_of_an_uncommitted_batch_is_written_again():
 )
 def test_a_changed_schema_of_state_is_futile_and_the_checkpoint_is_sound(text):
     """SPARK-27237 (apache/spark#24173): a retry fails the same way; roll the code back, or begin anew."""
-    found = classify(Ending(outcome=Outcome.FAILED, text=f"org.apache.spark.SparkException: {text}"))
+    found = classify(DriverEvidence(outcome=Outcome.FAILED, text=f"org.apache.spark.SparkException: {text}"))
     left_behind = checked({name: content for name, content in WHOLE.items() if name != "commits/4"})
 
     assert (found.failure_class, found.remedy) == (FailureClass.STATE_INCOMPATIBLE, Remedy.NEVER)
@@ -170,7 +170,9 @@ def test_a_state_instance_that_is_still_owned_heals_with_a_restart():
         "RocksDB instance could not be acquired by [ThreadId: Some(77)] as it was not released by [ThreadId: Some(9)]"
     )
 
-    found = classify(Ending(outcome=Outcome.FAILED, text=f"java.lang.IllegalStateException: {text} after 60002 ms."))
+    found = classify(
+        DriverEvidence(outcome=Outcome.FAILED, text=f"java.lang.IllegalStateException: {text} after 60002 ms.")
+    )
 
     assert (found.failure_class, found.remedy) == (FailureClass.TRANSIENT, Remedy.BACK_OFF)
 

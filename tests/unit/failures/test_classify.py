@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from streamops.control.records import Outcome
-from streamops.failures.classify import Ending, classify
+from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import FailureClass, Remedy
 from support.provoke.case import read_cases
 
@@ -47,7 +47,7 @@ ConnectionRefusedError: [Errno 111] Connection refused
 
 
 def found(text: str, outcome: Outcome = FAILED, **more: object):
-    return classify(Ending(outcome=outcome, text=text, **more))
+    return classify(DriverEvidence(outcome=outcome, text=text, **more))
 
 
 # What beats what
@@ -154,18 +154,18 @@ def test_a_failed_function_without_a_reason_is_tried_a_few_times():
     ("ending", "failure_class"),
     [
         pytest.param(
-            Ending(outcome=FAILED, text=STREAM_FAILED + "[DIVIDE_BY_ZERO]", exit_code=0),
+            DriverEvidence(outcome=FAILED, text=STREAM_FAILED + "[DIVIDE_BY_ZERO]", exit_code=0),
             FailureClass.CODE_ERROR,
             id="with a record",
         ),
         pytest.param(
-            Ending(outcome=DIED, text=STREAM_FAILED + "[DIVIDE_BY_ZERO]", exit_code=0),
+            DriverEvidence(outcome=DIED, text=STREAM_FAILED + "[DIVIDE_BY_ZERO]", exit_code=0),
             FailureClass.CODE_ERROR,
             id="with a log",
         ),
-        pytest.param(Ending(outcome=DIED, exit_code=0), FailureClass.UNKNOWN, id="with nothing"),
+        pytest.param(DriverEvidence(outcome=DIED, exit_code=0), FailureClass.UNKNOWN, id="with nothing"),
         pytest.param(
-            Ending(outcome=Outcome.FINISHED, error_classes=("DIVIDE_BY_ZERO",), exit_code=0),
+            DriverEvidence(outcome=Outcome.FINISHED, error_classes=("DIVIDE_BY_ZERO",), exit_code=0),
             FailureClass.CODE_ERROR,
             id="said to have finished",
         ),

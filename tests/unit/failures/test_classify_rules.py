@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamops.control.records import Outcome
-from streamops.failures.classify import Ending, classify
+from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import DEFAULT_REMEDIES, FailureClass
 from streamops.failures.rules import rules
 from streamops.failures.rules.reading import READ_LIMIT, statements
@@ -27,7 +27,7 @@ def test_an_answer_shows_what_it_rests_on():
 
 
 endings = st.builds(
-    Ending,
+    DriverEvidence,
     outcome=st.sampled_from(Outcome),
     text=st.lists(st.sampled_from([case.ending.text for case in CASES]) | st.text()).map("\n".join),
     error_classes=st.lists(st.sampled_from(["STREAM_FAILED", "DIVIDE_BY_ZERO", "java.io.IOException", "x"])).map(tuple),
@@ -81,7 +81,7 @@ def test_each_word_of_a_rule_leads_to_it(rule, word):
     """A word that an earlier rule always takes is dead."""
     text = "\n".join(["Traceback (most recent call last):", *rule.beside[:1], word])
     outcome = rule.outcomes[0] if rule.outcomes else Outcome.FAILED
-    ending = Ending(outcome=outcome, text=text, has_progressed=bool(rule.has_progressed))
+    ending = DriverEvidence(outcome=outcome, text=text, has_progressed=bool(rule.has_progressed))
 
     assert classify(ending).rule == rule.id
 

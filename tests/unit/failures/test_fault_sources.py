@@ -7,13 +7,13 @@ import pytest
 from streamops.control.records import Outcome
 from streamops.control.state import Failure
 from streamops.failures import RestartPolicy, advise_restart
-from streamops.failures.classify import Ending, classify
+from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import FailureClass, Remedy
 from support.clock import START
 
 
 def verdict(text):
-    found = classify(Ending(outcome=Outcome.FAILED, text=text))
+    found = classify(DriverEvidence(outcome=Outcome.FAILED, text=text))
     return found.failure_class, found.remedy
 
 

@@ -8,7 +8,7 @@ import pytest
 from streamops.control.records import Outcome
 from streamops.control.state import Failure
 from streamops.failures import RestartPolicy, RestartTiming, advise_restart
-from streamops.failures.classify import Ending, classify
+from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import FailureClass, Remedy
 from support.clock import START
 from support.provoke.case import CORPUS, read_cases
@@ -67,7 +67,9 @@ def test_only_what_may_be_two_jobs_that_make_a_table_is_tried_again():
     ],
 )
 def test_the_same_in_other_places_is_recognised(text, source):
-    found = classify(Ending(outcome=Outcome.FAILED, text=f"[STREAM_FAILED] Query terminated with exception: x\n{text}"))
+    found = classify(
+        DriverEvidence(outcome=Outcome.FAILED, text=f"[STREAM_FAILED] Query terminated with exception: x\n{text}")
+    )
 
     assert (found.failure_class, found.remedy) == (FailureClass.CONCURRENT_WRITER, Remedy.NEVER), source
 
@@ -94,7 +96,7 @@ def test_the_same_in_other_places_is_recognised(text, source):
     ],
 )
 def test_what_only_looks_like_it_is_not_parked_for_it(text, failure_class):
-    found = classify(Ending(outcome=Outcome.FAILED, text=text))
+    found = classify(DriverEvidence(outcome=Outcome.FAILED, text=text))
 
     assert found.failure_class is failure_class
     assert found.remedy is not Remedy.NEVER

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.fleet.timed_work import Fate, Pace, Worked, work_on
+from streamops.fleet.timed_work import Worked, WorkLimits, WorkResult, work_on
 
 SOON = timedelta(milliseconds=50)
-PATIENT = Pace(seats=4, seat=timedelta(minutes=1), limit=timedelta(minutes=1), budget=timedelta(minutes=1))
+PATIENT = WorkLimits(seats=4, seat=timedelta(minutes=1), limit=timedelta(minutes=1), budget=timedelta(minutes=1))
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def dead_place() -> Iterator[threading.Event]:
     never.set()
 
 
-def by_job(worked: tuple[Worked[str, str], ...]) -> dict[str, Fate]:
+def by_job(worked: tuple[Worked[str, str], ...]) -> dict[str, WorkResult]:
     return {one.job: one.fate for one in worked}
 
 
@@ -32,7 +32,7 @@ def test_every_job_is_done_once_with_its_answer() -> None:
     worked = work_on(range(100), lambda job: job * 2, pace=PATIENT)
 
     assert sorted((one.job, one.answer) for one in worked) == [(number, number * 2) for number in range(100)]
-    assert {one.fate for one in worked} == {Fate.DONE}
+    assert {one.fate for one in worked} == {WorkResult.DONE}
 
 
 def test_no_more_is_under_way_than_there_are_seats() -> None:
@@ -50,7 +50,7 @@ def test_no_more_is_under_way_than_there_are_seats() -> None:
 
     worked = work_on(range(12), work, pace=PATIENT)
 
-    assert {one.fate for one in worked} == {Fate.DONE}
+    assert {one.fate for one in worked} == {WorkResult.DONE}
     assert most == 4
 
 
@@ -65,7 +65,7 @@ def test_one_at_a_time_is_one_at_a_time() -> None:
         with lock:
             under_way -= 1
 
-    work_on(range(50), work, pace=Pace(seats=1, most=1))
+    work_on(range(50), work, pace=WorkLimits(seats=1, most=1))
 
     assert most == 1
 
@@ -78,8 +78,8 @@ def test_what_one_raises_is_its_own_answer() -> None:
 
     worked = {one.job: one for one in work_on(("bad", "good"), work, pace=PATIENT)}
 
-    assert (worked["bad"].fate, str(worked["bad"].error)) == (Fate.FAILED, "broken")
-    assert (worked["good"].fate, worked["good"].answer) == (Fate.DONE, "good")
+    assert (worked["bad"].fate, str(worked["bad"].error)) == (WorkResult.FAILED, "broken")
+    assert (worked["good"].fate, worked["good"].answer) == (WorkResult.DONE, "good")
 
 
 def test_one_that_hangs_costs_its_own_answer_and_no_other(dead_place: threading.Event) -> None:
@@ -93,11 +93,11 @@ def test_one_that_hangs_costs_its_own_answer_and_no_other(dead_place: threading.
         return job
 
     worked = work_on(
-        ("dead", "a", "b"), work, pace=Pace(seats=1, limit=timedelta(seconds=0.3), budget=timedelta(minutes=1))
+        ("dead", "a", "b"), work, pace=WorkLimits(seats=1, limit=timedelta(seconds=0.3), budget=timedelta(minutes=1))
     )
 
     assert hung.is_set()
-    assert by_job(worked) == {"dead": Fate.HUNG, "a": Fate.DONE, "b": Fate.DONE}
+    assert by_job(worked) == {"dead": WorkResult.HUNG, "a": WorkResult.DONE, "b": WorkResult.DONE}
 
 
 def test_as_many_may_hang_as_there_are_seats_and_the_rest_is_still_done(dead_place: threading.Event) -> None:
@@ -107,10 +107,10 @@ def test_as_many_may_hang_as_there_are_seats_and_the_rest_is_still_done(dead_pla
         return job
 
     jobs = ("dead 1", "dead 2", "dead 3", "dead 4", "a", "b", "c")
-    worked = work_on(jobs, work, pace=Pace(seats=2, limit=timedelta(seconds=0.3), budget=timedelta(minutes=1)))
+    worked = work_on(jobs, work, pace=WorkLimits(seats=2, limit=timedelta(seconds=0.3), budget=timedelta(minutes=1)))
 
-    assert {job for job, fate in by_job(worked).items() if fate is Fate.DONE} == {"a", "b", "c"}
-    assert {job for job, fate in by_job(worked).items() if fate is Fate.HUNG} == set(jobs[:4])
+    assert {job for job, fate in by_job(worked).items() if fate is WorkResult.DONE} == {"a", "b", "c"}
+    assert {job for job, fate in by_job(worked).items() if fate is WorkResult.HUNG} == set(jobs[:4])
 
 
 def test_a_dead_place_with_many_things_in_it_does_not_take_the_time_of_all(dead_place: threading.Event) -> None:
@@ -126,11 +126,11 @@ def test_a_dead_place_with_many_things_in_it_does_not_take_the_time_of_all(dead_
             dead_place.set()  # Nobody has been given up yet: late is not lost.
         return job
 
-    pace = Pace(seats=2, seat=SOON, limit=timedelta(minutes=1), budget=timedelta(minutes=1))
+    pace = WorkLimits(seats=2, seat=SOON, limit=timedelta(minutes=1), budget=timedelta(minutes=1))
     worked = work_on(jobs, work, pace=pace)
 
     assert done[:2] == ["a", "b"]
-    assert {one.fate for one in worked} == {Fate.DONE}
+    assert {one.fate for one in worked} == {WorkResult.DONE}
     assert len(worked) == 22
 
 
@@ -142,11 +142,11 @@ def test_the_threads_that_hang_are_bounded(dead_place: threading.Event) -> None:
         dead_place.wait()
         return job
 
-    pace = Pace(seats=2, seat=timedelta(0), most=5, limit=timedelta(seconds=0.5), budget=timedelta(seconds=0.3))
+    pace = WorkLimits(seats=2, seat=timedelta(0), most=5, limit=timedelta(seconds=0.5), budget=timedelta(seconds=0.3))
     worked = work_on(range(20), work, pace=pace)
 
     assert begun == [0, 1, 2, 3, 4]
-    assert [one.fate for one in worked] == [Fate.HUNG] * 5 + [Fate.NOT_BEGUN] * 15
+    assert [one.fate for one in worked] == [WorkResult.HUNG] * 5 + [WorkResult.NOT_BEGUN] * 15
 
 
 def test_nothing_is_begun_when_the_time_for_all_is_over(dead_place: threading.Event) -> None:
@@ -157,9 +157,9 @@ def test_nothing_is_begun_when_the_time_for_all_is_over(dead_place: threading.Ev
         dead_place.wait()
         return job
 
-    worked = work_on(("dead", "a", "b"), work, pace=Pace(seats=1, limit=SOON, budget=SOON / 2))
+    worked = work_on(("dead", "a", "b"), work, pace=WorkLimits(seats=1, limit=SOON, budget=SOON / 2))
 
-    assert by_job(worked) == {"dead": Fate.HUNG, "a": Fate.NOT_BEGUN, "b": Fate.NOT_BEGUN}
+    assert by_job(worked) == {"dead": WorkResult.HUNG, "a": WorkResult.NOT_BEGUN, "b": WorkResult.NOT_BEGUN}
     assert begun == ["dead"]
 
 
@@ -175,10 +175,10 @@ def test_an_answer_that_comes_late_is_nobodys(dead_place: threading.Event) -> No
             late_is_out.wait(timeout=30)
         return job
 
-    pace = Pace(seats=1, limit=timedelta(seconds=0.3), budget=timedelta(minutes=1))
+    pace = WorkLimits(seats=1, limit=timedelta(seconds=0.3), budget=timedelta(minutes=1))
     worked = work_on(("late", "next"), work, pace=pace)
 
-    assert by_job(worked) == {"late": Fate.HUNG, "next": Fate.DONE}
+    assert by_job(worked) == {"late": WorkResult.HUNG, "next": WorkResult.DONE}
     assert len(worked) == 2
 
 
@@ -190,6 +190,6 @@ def test_a_thread_that_hangs_does_not_keep_the_process_alive(dead_place: threadi
         dead_place.wait()
         return job
 
-    work_on(("dead",), work, pace=Pace(seats=1, limit=SOON, budget=SOON))
+    work_on(("dead",), work, pace=WorkLimits(seats=1, limit=SOON, budget=SOON))
 
     assert [thread.daemon for thread in threads] == [True]

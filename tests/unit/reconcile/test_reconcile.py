@@ -15,11 +15,11 @@ from streamops.control.records import (
     StopRequested,
 )
 from streamops.launch import DriverState, DriverStatus, FoundDriver
-from streamops.reconcile import FindingKind, Severity, reconcile
+from streamops.reconcile import FindingKind, ReconcileSeverity, reconcile
 from streamops.reconcile.book import FindingBook
-from streamops.reconcile.drivers import Fault, fault_of, may_be_killed
-from streamops.reconcile.facts import Declaration, FleetFacts, StreamFacts, StreamTask
-from streamops.reconcile.finding import Remedy, told, worst
+from streamops.reconcile.drivers import DriverFault, fault_of, may_be_killed
+from streamops.reconcile.facts import DeclaredStream, FleetFacts, StreamFacts, StreamTask
+from streamops.reconcile.finding import ReconcileRemedy, told, worst
 from streamops.reconcile.repair import EVERYTHING, RECORDING, mandate
 from streamops.supervision import Action, Decision
 from support.observations import NOW
@@ -108,9 +108,9 @@ PAUSED = StreamTask(dag=DAG, is_paused=True)
         pytest.param(
             running(a_claim(1), attendance=FRESH, statuses=()), id="submitted a moment ago, not on record yet"
         ),
-        pytest.param(facts(*DOWN, declaration=Declaration.GONE), id="left the settings after it had ended"),
+        pytest.param(facts(*DOWN, declaration=DeclaredStream.GONE), id="left the settings after it had ended"),
         pytest.param(
-            facts(*RUNS, statuses=(polled(state=DriverState.ENDED),), declaration=Declaration.GONE),
+            facts(*RUNS, statuses=(polled(state=DriverState.ENDED),), declaration=DeclaredStream.GONE),
             id="left the settings, its driver is gone",
         ),
     ],
@@ -126,9 +126,9 @@ def test_two_live_epochs_are_critical_at_once():
     """Whoever attends: an epoch is submitted only when the older driver is proven gone, so this is no passing state."""
     found = the_finding(running(*REPLACED, living=(a_driver(1), a_driver(2)), statuses=(polled(1), polled(2))))
 
-    assert (found.kind, found.severity) == (FindingKind.TWO_LIVE_EPOCHS, Severity.CRITICAL)
+    assert (found.kind, found.severity) == (FindingKind.TWO_LIVE_EPOCHS, ReconcileSeverity.CRITICAL)
     assert "drivers of epochs 1, 2 live" in found.evidence
-    assert (found.remedy, [driver.epoch for driver in found.drivers]) == (Remedy.KILL_ORPHANS, [1])
+    assert (found.remedy, [driver.epoch for driver in found.drivers]) == (ReconcileRemedy.KILL_ORPHANS, [1])
 
 
 def test_two_live_epochs_are_found_by_the_launchers_word_alone():
@@ -136,23 +136,28 @@ def test_two_live_epochs_are_found_by_the_launchers_word_alone():
     stream = running(*REPLACED, living=(), statuses=(polled(1), polled(2, DriverState.BROKEN)))
 
     assert the_finding(stream).kind is FindingKind.TWO_LIVE_EPOCHS
-    assert the_finding(stream).remedy is Remedy.NONE
+    assert the_finding(stream).remedy is ReconcileRemedy.NONE
 
 
 @pytest.mark.parametrize(
     ("bodies", "driver", "fault"),
     [
         pytest.param(RUNS, a_driver(1), None, id="the newest claim's own"),
-        pytest.param((*RUNS, a_claim(2)), a_driver(1), Fault.SUPERSEDED, id="a newer claim exists"),
-        pytest.param(DOWN, a_driver(1), Fault.ENDED, id="its end is on record, and there it is"),
-        pytest.param((*DOWN, a_claim(2)), a_driver(1), Fault.ENDED, id="its end is on record, and a newer claim too"),
-        pytest.param(RUNS, a_driver(1, token="else"), Fault.FOREIGN_TOKEN, id="the epoch is another driver's"),
+        pytest.param((*RUNS, a_claim(2)), a_driver(1), DriverFault.SUPERSEDED, id="a newer claim exists"),
+        pytest.param(DOWN, a_driver(1), DriverFault.ENDED, id="its end is on record, and there it is"),
         pytest.param(
-            (*RUNS, a_claim(2)), a_driver(1, token="else"), Fault.FOREIGN_TOKEN, id="an older epoch is another driver's"
+            (*DOWN, a_claim(2)), a_driver(1), DriverFault.ENDED, id="its end is on record, and a newer claim too"
         ),
-        pytest.param(RUNS, a_driver(2), Fault.AHEAD, id="an older copy of the log was put back"),
-        pytest.param((Parked(),), a_driver(1), Fault.AHEAD, id="a log without a claim"),
-        pytest.param((), a_driver(1), Fault.NO_LOG, id="the log was deleted"),
+        pytest.param(RUNS, a_driver(1, token="else"), DriverFault.FOREIGN_TOKEN, id="the epoch is another driver's"),
+        pytest.param(
+            (*RUNS, a_claim(2)),
+            a_driver(1, token="else"),
+            DriverFault.FOREIGN_TOKEN,
+            id="an older epoch is another driver's",
+        ),
+        pytest.param(RUNS, a_driver(2), DriverFault.AHEAD, id="an older copy of the log was put back"),
+        pytest.param((Parked(),), a_driver(1), DriverFault.AHEAD, id="a log without a claim"),
+        pytest.param((), a_driver(1), DriverFault.NO_LOG, id="the log was deleted"),
     ],
 )
 def test_a_driver_is_held_against_the_log(bodies, driver, fault):
@@ -162,12 +167,14 @@ def test_a_driver_is_held_against_the_log(bodies, driver, fault):
 @pytest.mark.parametrize(
     ("bodies", "driver", "remedy"),
     [
-        pytest.param((*RUNS, a_claim(2)), a_driver(1), Remedy.KILL_ORPHANS, id="superseded"),
-        pytest.param(DOWN, a_driver(1), Remedy.KILL_ORPHANS, id="ended on record"),
-        pytest.param((*RUNS, an_end(1, Outcome.CONFIRMED_DEAD)), a_driver(1), Remedy.KILL_ORPHANS, id="vouched dead"),
-        pytest.param(RUNS, a_driver(1, token="else"), Remedy.NONE, id="a token that the log does not know"),
-        pytest.param(RUNS, a_driver(2), Remedy.NONE, id="newer than the log: the log may be wrong"),
-        pytest.param((), a_driver(1), Remedy.NONE, id="without a log: the log may come back"),
+        pytest.param((*RUNS, a_claim(2)), a_driver(1), ReconcileRemedy.KILL_ORPHANS, id="superseded"),
+        pytest.param(DOWN, a_driver(1), ReconcileRemedy.KILL_ORPHANS, id="ended on record"),
+        pytest.param(
+            (*RUNS, an_end(1, Outcome.CONFIRMED_DEAD)), a_driver(1), ReconcileRemedy.KILL_ORPHANS, id="vouched dead"
+        ),
+        pytest.param(RUNS, a_driver(1, token="else"), ReconcileRemedy.NONE, id="a token that the log does not know"),
+        pytest.param(RUNS, a_driver(2), ReconcileRemedy.NONE, id="newer than the log: the log may be wrong"),
+        pytest.param((), a_driver(1), ReconcileRemedy.NONE, id="without a log: the log may come back"),
     ],
 )
 def test_an_orphan_is_critical_and_killed_only_on_the_logs_own_word(bodies, driver, remedy):
@@ -175,7 +182,7 @@ def test_an_orphan_is_critical_and_killed_only_on_the_logs_own_word(bodies, driv
 
     (found,) = [found for found in findings(stream) if found.kind is FindingKind.ORPHAN_DRIVER]
 
-    assert (found.severity, found.remedy) == (Severity.CRITICAL, remedy)
+    assert (found.severity, found.remedy) == (ReconcileSeverity.CRITICAL, remedy)
     assert driver.handle.process in found.evidence
 
 
@@ -192,9 +199,9 @@ def test_a_driver_of_an_unknown_stream_is_told_when_its_log_is_gone():
 
     (found,) = findings(strays=(stray,))
 
-    assert (found.kind, found.severity, found.stream) == (FindingKind.ORPHAN_DRIVER, Severity.WARNING, "")
+    assert (found.kind, found.severity, found.stream) == (FindingKind.ORPHAN_DRIVER, ReconcileSeverity.WARNING, "")
     assert "file:///elsewhere/clicks.streamops" in found.evidence
-    assert found.remedy is Remedy.NONE
+    assert found.remedy is ReconcileRemedy.NONE
 
 
 @given(lawful_logs())
@@ -249,7 +256,7 @@ def test_the_whole_log_decides_right_before_a_kill(bodies, driver, may):
 def test_a_stream_that_nobody_attends_is_critical_with_its_cause(task, cause, repair):
     found = the_finding(running(attendance=OVER, task=task))
 
-    assert (found.kind, found.severity) == (FindingKind.UNATTENDED, Severity.CRITICAL)
+    assert (found.kind, found.severity) == (FindingKind.UNATTENDED, ReconcileSeverity.CRITICAL)
     assert f"unsupervised since {OVER.at:%Y-%m-%d %H:%M:%S} UTC" in found.evidence
     assert cause in found.evidence
     assert repair in found.repair
@@ -259,7 +266,7 @@ def test_a_stream_that_nobody_attends_is_critical_with_its_cause(task, cause, re
 def test_a_stream_that_nobody_ever_attended_says_so():
     found = the_finding(facts())
 
-    assert (found.kind, found.severity) == (FindingKind.UNATTENDED, Severity.CRITICAL)
+    assert (found.kind, found.severity) == (FindingKind.UNATTENDED, ReconcileSeverity.CRITICAL)
     assert found.evidence == "no supervisor has ever signed for it"
 
 
@@ -272,7 +279,7 @@ def test_a_stream_that_nobody_ever_attended_says_so():
     ],
 )
 def test_a_stream_that_nobody_looks_after_is_critical(stream, age):
-    assert the_finding(stream, settings_age=seconds(age)).severity is Severity.CRITICAL
+    assert the_finding(stream, settings_age=seconds(age)).severity is ReconcileSeverity.CRITICAL
 
 
 @pytest.mark.parametrize(
@@ -292,7 +299,7 @@ def test_a_new_stream_is_given_time_to_be_picked_up(fleet):
 def test_a_new_stream_that_nobody_picks_up_is_critical_in_the_end():
     first_seen = (("orders", NOW - seconds(301)),)
 
-    assert the_finding(facts(), first_seen=first_seen).severity is Severity.CRITICAL
+    assert the_finding(facts(), first_seen=first_seen).severity is ReconcileSeverity.CRITICAL
 
 
 @pytest.mark.parametrize(
@@ -335,12 +342,12 @@ def test_a_driver_that_ended_and_that_nobody_replaces_is_lost(bodies, statuses):
     found = findings(facts(*bodies, statuses=statuses, attendance=OVER, decision=decision))
 
     assert [(one.kind, one.severity) for one in found] == [
-        (FindingKind.LOST_DRIVER, Severity.CRITICAL),
-        (FindingKind.UNATTENDED, Severity.CRITICAL),
+        (FindingKind.LOST_DRIVER, ReconcileSeverity.CRITICAL),
+        (FindingKind.UNATTENDED, ReconcileSeverity.CRITICAL),
     ]
     assert "epoch 1 has ended" in found[0].evidence
     assert "a supervisor would claim: start is safe" in found[0].evidence
-    assert found[0].remedy is Remedy.SETTLE
+    assert found[0].remedy is ReconcileRemedy.SETTLE
 
 
 @pytest.mark.parametrize("state", [DriverState.UNKNOWN, DriverState.GONE], ids=str)
@@ -352,7 +359,7 @@ def test_a_paused_dag_is_critical_although_its_trigger_watches():
     """Airflow queues no task of a paused DAG: the trigger fires, and nobody comes."""
     found = the_finding(running(task=PAUSED))
 
-    assert (found.kind, found.severity) == (FindingKind.PAUSED_DAG, Severity.CRITICAL)
+    assert (found.kind, found.severity) == (FindingKind.PAUSED_DAG, ReconcileSeverity.CRITICAL)
     assert "when its driver ends, nobody restarts it" in found.meaning
 
 
@@ -370,7 +377,7 @@ def test_a_paused_dag_of_a_stopped_stream_is_as_it_should_be():
 def test_a_parked_stream_is_told_once_and_as_a_warning():
     found = the_finding(facts(*DOWN, Parked(), attendance=OVER, task=PAUSED))
 
-    assert (found.kind, found.severity) == (FindingKind.PARKED, Severity.WARNING)
+    assert (found.kind, found.severity) == (FindingKind.PARKED, ReconcileSeverity.WARNING)
     assert "streamops release orders" in found.repair
 
 
@@ -379,7 +386,11 @@ def test_a_blocked_stream_is_told_once_and_as_a_warning():
 
     found = the_finding(facts(*DOWN, attendance=OVER, decision=decision))
 
-    assert (found.kind, found.severity, found.evidence) == (FindingKind.BLOCKED, Severity.WARNING, "belongs to clicks")
+    assert (found.kind, found.severity, found.evidence) == (
+        FindingKind.BLOCKED,
+        ReconcileSeverity.WARNING,
+        "belongs to clicks",
+    )
 
 
 def test_drivers_of_another_stream_on_the_same_checkpoint_are_its_own_business():
@@ -392,17 +403,17 @@ def test_drivers_of_another_stream_on_the_same_checkpoint_are_its_own_business()
 @pytest.mark.parametrize(
     ("changes", "severity"),
     [
-        pytest.param({"attendance": FRESH}, Severity.WARNING, id="somebody watches it still"),
-        pytest.param({"attendance": OVER}, Severity.CRITICAL, id="nobody does"),
+        pytest.param({"attendance": FRESH}, ReconcileSeverity.WARNING, id="somebody watches it still"),
+        pytest.param({"attendance": OVER}, ReconcileSeverity.CRITICAL, id="nobody does"),
         pytest.param(
             {"attendance": None, "living": (), "statuses": (polled(state=DriverState.UNKNOWN),)},
-            Severity.UNKNOWN,
+            ReconcileSeverity.UNKNOWN,
             id="it may run elsewhere",
         ),
     ],
 )
 def test_a_stream_that_left_the_settings_and_runs_is_told(changes, severity):
-    found = the_finding(running(declaration=Declaration.GONE, **changes))
+    found = the_finding(running(declaration=DeclaredStream.GONE, **changes))
 
     assert (found.kind, found.severity) == (FindingKind.LEFT_SETTINGS, severity)
     assert CHECKPOINT in found.evidence
@@ -411,15 +422,17 @@ def test_a_stream_that_left_the_settings_and_runs_is_told(changes, severity):
 @pytest.mark.parametrize(
     ("stream", "severity", "meaning"),
     [
-        pytest.param(running(), Severity.WARNING, "runs as it was declared before and is watched", id="watched"),
-        pytest.param(running(attendance=OVER), Severity.CRITICAL, "nobody restarts it", id="not watched"),
-        pytest.param(facts(*DOWN), Severity.CRITICAL, "nobody can start it", id="down"),
-        pytest.param(facts(), Severity.WARNING, "nobody can start it", id="never started"),
-        pytest.param(facts(*DOWN, Parked()), Severity.WARNING, "it stands still", id="parked"),
+        pytest.param(
+            running(), ReconcileSeverity.WARNING, "runs as it was declared before and is watched", id="watched"
+        ),
+        pytest.param(running(attendance=OVER), ReconcileSeverity.CRITICAL, "nobody restarts it", id="not watched"),
+        pytest.param(facts(*DOWN), ReconcileSeverity.CRITICAL, "nobody can start it", id="down"),
+        pytest.param(facts(), ReconcileSeverity.WARNING, "nobody can start it", id="never started"),
+        pytest.param(facts(*DOWN, Parked()), ReconcileSeverity.WARNING, "it stands still", id="parked"),
     ],
 )
 def test_a_stream_with_a_wrong_declaration_is_told_by_what_becomes_of_it(stream, severity, meaning):
-    found = the_finding(replace(stream, declaration=Declaration.WRONG, problems=("job: found nothing",)))
+    found = the_finding(replace(stream, declaration=DeclaredStream.WRONG, problems=("job: found nothing",)))
 
     assert (found.kind, found.severity, found.evidence) == (
         FindingKind.WRONG_SETTINGS,
@@ -430,7 +443,7 @@ def test_a_stream_with_a_wrong_declaration_is_told_by_what_becomes_of_it(stream,
 
 
 def test_two_live_epochs_of_a_stream_that_left_the_settings_are_critical_too():
-    stream = running(*REPLACED, living=(a_driver(1), a_driver(2)), declaration=Declaration.GONE)
+    stream = running(*REPLACED, living=(a_driver(1), a_driver(2)), declaration=DeclaredStream.GONE)
 
     assert kinds(stream) == [FindingKind.TWO_LIVE_EPOCHS, FindingKind.LEFT_SETTINGS]
 
@@ -438,7 +451,7 @@ def test_two_live_epochs_of_a_stream_that_left_the_settings_are_critical_too():
 def test_what_can_not_be_read_is_unknown_and_nothing_else_is_said():
     found = the_finding(replace(running(attendance=OVER), trouble="record 3 is gone"))
 
-    assert (found.kind, found.severity) == (FindingKind.UNREADABLE, Severity.UNKNOWN)
+    assert (found.kind, found.severity) == (FindingKind.UNREADABLE, ReconcileSeverity.UNKNOWN)
 
 
 def test_the_worst_comes_first_and_what_is_repaired_counts_no_more():
@@ -448,12 +461,17 @@ def test_the_worst_comes_first_and_what_is_repaired_counts_no_more():
         troubles=("the process table can't be read",),
     )
 
-    assert [one.severity for one in found] == [Severity.CRITICAL, Severity.UNKNOWN, Severity.WARNING]
-    assert worst(found) is Severity.CRITICAL
+    assert [one.severity for one in found] == [
+        ReconcileSeverity.CRITICAL,
+        ReconcileSeverity.UNKNOWN,
+        ReconcileSeverity.WARNING,
+    ]
+    assert worst(found) is ReconcileSeverity.CRITICAL
     assert (
-        worst(tuple(replace(one, is_repaired=one.severity is Severity.CRITICAL) for one in found)) is Severity.UNKNOWN
+        worst(tuple(replace(one, is_repaired=one.severity is ReconcileSeverity.CRITICAL) for one in found))
+        is ReconcileSeverity.UNKNOWN
     )
-    assert worst(()) is Severity.OK
+    assert worst(()) is ReconcileSeverity.OK
 
 
 # What may be repaired, and what is known

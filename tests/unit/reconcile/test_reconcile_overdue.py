@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from streamops.control.attendance import Attendance
-from streamops.reconcile import FindingKind, Severity, reconcile
+from streamops.reconcile import FindingKind, ReconcileSeverity, reconcile
 from streamops.reconcile.facts import FleetFacts, StreamFacts
 from streamops.reconcile.overdue import GRACE, Overdue, is_recent
 from streamops.supervision import Action, Decision
@@ -23,19 +23,22 @@ def due(action: Action, *, waited_for: str = "", **changes) -> Overdue:
 @pytest.mark.parametrize(
     ("overdue", "kind", "severity"),
     [
-        pytest.param(due(Action.CLAIM), FindingKind.OVERDUE, Severity.CRITICAL, id="a claim"),
-        pytest.param(due(Action.RECORD_END), FindingKind.OVERDUE, Severity.CRITICAL, id="an end"),
-        pytest.param(due(Action.PARK), FindingKind.OVERDUE, Severity.CRITICAL, id="not even parked"),
+        pytest.param(due(Action.CLAIM), FindingKind.OVERDUE, ReconcileSeverity.CRITICAL, id="a claim"),
+        pytest.param(due(Action.RECORD_END), FindingKind.OVERDUE, ReconcileSeverity.CRITICAL, id="an end"),
+        pytest.param(due(Action.PARK), FindingKind.OVERDUE, ReconcileSeverity.CRITICAL, id="not even parked"),
         pytest.param(
             due(Action.CLAIM, waited_for="127.0.0.1:9092"),
             FindingKind.OVERDUE,
-            Severity.WARNING,
+            ReconcileSeverity.WARNING,
             id="the source may be back since a moment ago",
         ),
         pytest.param(
-            due(Action.WAIT, needs_attention=True, until=NOW), FindingKind.WAITING, Severity.WARNING, id="for a person"
+            due(Action.WAIT, needs_attention=True, until=NOW),
+            FindingKind.WAITING,
+            ReconcileSeverity.WARNING,
+            id="for a person",
         ),
-        pytest.param(due(Action.WAIT), FindingKind.WAITING, Severity.WARNING, id="for nothing that will come"),
+        pytest.param(due(Action.WAIT), FindingKind.WAITING, ReconcileSeverity.WARNING, id="for nothing that will come"),
         pytest.param(due(Action.WAIT, until=NOW), None, None, id="back-off"),
         pytest.param(due(Action.WAIT, waited_for="127.0.0.1:9092"), None, None, id="the source does not answer"),
         pytest.param(due(Action.KEEP), None, None, id="it lives elsewhere"),

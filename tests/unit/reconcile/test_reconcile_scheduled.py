@@ -8,7 +8,7 @@ import pytest
 from streamops.control.attendance import UNATTENDED_AFTER, Attendance
 from streamops.control.records import Author, ClaimMode, MaintenanceBegun, Outcome, Parked, StopRequested
 from streamops.launch import DriverState, DriverStatus, FoundDriver
-from streamops.reconcile import FindingKind, Severity, reconcile
+from streamops.reconcile import FindingKind, ReconcileSeverity, reconcile
 from streamops.reconcile.facts import FleetFacts, StreamFacts, StreamTask
 from support.observations import NOW
 from support.records import a_claim, a_handle, a_state, a_submit, an_end, token_of
@@ -41,7 +41,7 @@ def running(**changes) -> StreamFacts:
     return replace(facts(*RUN), statuses=((1, status),), living=(driver,), **changes)
 
 
-def found(stream: StreamFacts) -> list[tuple[FindingKind, Severity]]:
+def found(stream: StreamFacts) -> list[tuple[FindingKind, ReconcileSeverity]]:
     return [(one.kind, one.severity) for one in reconcile(FleetFacts(at=NOW, streams=(stream,)), NOW)]
 
 
@@ -67,15 +67,15 @@ def test_nothing_is_missed(stream):
     ],
 )
 def test_a_run_that_nobody_attends_to_is_missed(stream):
-    assert found(stream) == [(FindingKind.UNATTENDED, Severity.CRITICAL)]
+    assert found(stream) == [(FindingKind.UNATTENDED, ReconcileSeverity.CRITICAL)]
 
 
 def test_a_run_whose_driver_has_died_unattended_is_lost():
     stream = facts(*RUN, an_end(1))
 
     assert found(stream) == [
-        (FindingKind.LOST_DRIVER, Severity.CRITICAL),
-        (FindingKind.UNATTENDED, Severity.CRITICAL),
+        (FindingKind.LOST_DRIVER, ReconcileSeverity.CRITICAL),
+        (FindingKind.UNATTENDED, ReconcileSeverity.CRITICAL),
     ]
 
 
@@ -90,14 +90,14 @@ def test_a_dag_that_begins_no_runs_is_a_warning(task, kind, repair):
     """Nothing runs that could be lost: its backlog grows."""
     (finding,) = reconcile(FleetFacts(at=NOW, streams=(facts(task=task),)), NOW)
 
-    assert (finding.kind, finding.severity) == (kind, Severity.WARNING)
+    assert (finding.kind, finding.severity) == (kind, ReconcileSeverity.WARNING)
     assert finding.meaning == "no scheduled run of it begins, and its backlog grows"
     assert repair in finding.repair
 
 
 def test_a_dag_that_is_paused_during_a_run_is_critical():
     """Its trigger watches, and wakes nobody."""
-    assert found(running(attendance=FRESH, task=PAUSED)) == [(FindingKind.PAUSED_DAG, Severity.CRITICAL)]
+    assert found(running(attendance=FRESH, task=PAUSED)) == [(FindingKind.PAUSED_DAG, ReconcileSeverity.CRITICAL)]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts
-from streamops.retention import OffsetRange, PartitionNeed, SourceNeeds, Standing, cover
+from streamops.retention import OffsetRange, PartitionNeed, PartitionState, SourceNeeds, cover
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -49,7 +49,7 @@ def only(coverage):
 def test_covered(start, ends, lag):
     found = only(cover(needs(start), a_broker(a_topic(ends))))
 
-    assert (found.standing, found.lag, found.lost, found.reason) == (Standing.COVERED, lag, None, "")
+    assert (found.standing, found.lag, found.lost, found.reason) == (PartitionState.COVERED, lag, None, "")
 
 
 @pytest.mark.fault("B32")
@@ -58,27 +58,27 @@ def test_down_longer_than_the_retention():
     coverage = cover(needs(500), a_broker(a_topic((800, 1200))))
 
     found = only(coverage)
-    assert (found.standing, found.lost) == (Standing.PARTLY_LOST, OffsetRange(first=500, end=800))
+    assert (found.standing, found.lost) == (PartitionState.PARTLY_LOST, OffsetRange(first=500, end=800))
     assert found.reason == "300 offsets [500, 800) that are needed are deleted"
-    assert (coverage.standing, coverage.lost_offsets) == (Standing.PARTLY_LOST, 300)
+    assert (coverage.standing, coverage.lost_offsets) == (PartitionState.PARTLY_LOST, 300)
 
 
 def test_everything_that_was_needed_is_deleted():
     found = only(cover(needs(500), a_broker(a_topic((800, 800)))))
 
-    assert (found.standing, found.lost) == (Standing.LOST, OffsetRange(first=500, end=800))
+    assert (found.standing, found.lost) == (PartitionState.LOST, OffsetRange(first=500, end=800))
 
 
 def test_a_batch_in_flight_needs_its_start():
     found = only(cover(needs(500, ends=(600,)), a_broker(a_topic((550, 1200)))))
 
-    assert (found.standing, found.lost, found.end) == (Standing.PARTLY_LOST, OffsetRange(first=500, end=550), 600)
+    assert (found.standing, found.lost, found.end) == (PartitionState.PARTLY_LOST, OffsetRange(first=500, end=550), 600)
 
 
 def test_a_batch_in_flight_whose_start_is_not_known_is_unknown():
     found = only(cover(needs(600, trouble="offsets/6 can't be read"), a_broker(a_topic((0, 1200)))))
 
-    assert (found.standing, found.reason) == (Standing.UNKNOWN, "offsets/6 can't be read")
+    assert (found.standing, found.reason) == (PartitionState.UNKNOWN, "offsets/6 can't be read")
 
 
 @pytest.mark.fault("B34")
@@ -89,16 +89,16 @@ def test_a_topic_that_was_created_anew_and_ends_below_the_offset():
 
     second = cover(needs(500), broker, before=first)
 
-    assert (only(first).standing, only(first).suspected) == (Standing.UNKNOWN, Standing.RESET)
+    assert (only(first).standing, only(first).suspected) == (PartitionState.UNKNOWN, PartitionState.RESET)
     assert only(first).reason == "it ends at 300, the query has reached 500: a second look has to confirm that"
-    assert (only(second).standing, only(second).suspected) == (Standing.RESET, None)
+    assert (only(second).standing, only(second).suspected) == (PartitionState.RESET, None)
     assert only(second).lag == 0
 
 
 def test_an_end_that_is_back_at_the_next_look_was_none():
     first = cover(needs(500), a_broker(a_topic((0, 300))))
 
-    assert only(cover(needs(500), a_broker(a_topic((0, 501))), before=first)).standing is Standing.COVERED
+    assert only(cover(needs(500), a_broker(a_topic((0, 501))), before=first)).standing is PartitionState.COVERED
 
 
 def test_the_end_of_the_batch_in_flight_must_be_there_too():
@@ -106,7 +106,7 @@ def test_the_end_of_the_batch_in_flight_must_be_there_too():
 
     found = only(cover(needs(500, ends=(600,)), broker, before=cover(needs(500, ends=(600,)), broker)))
 
-    assert (found.standing, found.reason) == (Standing.RESET, "it ends at 550, the query has reached 600")
+    assert (found.standing, found.reason) == (PartitionState.RESET, "it ends at 550, the query has reached 600")
 
 
 def test_a_topic_that_was_created_anew_and_has_grown_past_the_offset_shows_by_its_id_alone():
@@ -115,7 +115,7 @@ def test_a_topic_that_was_created_anew_and_has_grown_past_the_offset_shows_by_it
 
     found = only(cover(needs(500), broker, remembered={"orders": "id-1"}))
 
-    assert found.standing is Standing.RECREATED
+    assert found.standing is PartitionState.RECREATED
     assert found.reason == (
         "offset 500 is one of another topic (the topic was created anew: its id was id-1, now it is id-2)"
     )
@@ -132,7 +132,7 @@ def test_a_topic_that_was_created_anew_and_has_grown_past_the_offset_shows_by_it
 def test_no_other_topic_is_seen_where_the_ids_do_not_say_so(remembered, topic_id):
     broker = a_broker(a_topic((0, 900), topic_id=topic_id))
 
-    assert only(cover(needs(500), broker, remembered=remembered)).standing is Standing.COVERED
+    assert only(cover(needs(500), broker, remembered=remembered)).standing is PartitionState.COVERED
 
 
 @pytest.mark.fault("B36")
@@ -144,19 +144,19 @@ def test_deleted_and_added_partitions():
     gone = cover(needs(5, 5, 5), deleted, before=cover(needs(5, 5, 5), deleted)).partition("orders", 2)
     late, fresh = added.partition("orders", 3), added.partition("orders", 4)
 
-    assert (gone.standing, gone.reason) == (Standing.GONE, "the partition is not there any more")
-    assert (late.standing, late.lost) == (Standing.PARTLY_LOST, OffsetRange(first=0, end=40))
+    assert (gone.standing, gone.reason) == (PartitionState.GONE, "the partition is not there any more")
+    assert (late.standing, late.lost) == (PartitionState.PARTLY_LOST, OffsetRange(first=0, end=40))
     assert late.reason == "no batch has read it yet, and the offsets [0, 40) are deleted"
-    assert (fresh.standing, fresh.lost) == (Standing.NEW, None)
+    assert (fresh.standing, fresh.lost) == (PartitionState.NEW, None)
 
 
 def test_a_topic_that_is_gone_counts_at_the_second_look():
     broker = a_broker(TopicFacts(topic="orders", exists=False))
     first = cover(needs(500), broker)
 
-    assert only(first).standing is Standing.UNKNOWN
+    assert only(first).standing is PartitionState.UNKNOWN
     assert only(first).reason == "the topic is not there any more: a second look has to confirm that"
-    assert only(cover(needs(500), broker, before=first)).standing is Standing.GONE
+    assert only(cover(needs(500), broker, before=first)).standing is PartitionState.GONE
 
 
 def test_what_the_broker_does_not_say_is_unknown_and_never_lost():
@@ -164,7 +164,7 @@ def test_what_the_broker_does_not_say_is_unknown_and_never_lost():
 
     found = only(cover(needs(500), broker))
 
-    assert (found.standing, found.reason, found.lag) == (Standing.UNKNOWN, "_TIMED_OUT: no answer", None)
+    assert (found.standing, found.reason, found.lag) == (PartitionState.UNKNOWN, "_TIMED_OUT: no answer", None)
 
 
 def test_one_end_that_is_missing_is_unknown():
@@ -173,7 +173,7 @@ def test_one_end_that_is_missing_is_unknown():
 
     found = only(cover(needs(500), broker))
 
-    assert (found.standing, found.reason) == (Standing.UNKNOWN, "LEADER_NOT_AVAILABLE: no leader")
+    assert (found.standing, found.reason) == (PartitionState.UNKNOWN, "LEADER_NOT_AVAILABLE: no leader")
 
 
 def test_a_topic_that_is_no_longer_named_is_told_whatever_the_broker_says():
@@ -184,8 +184,8 @@ def test_a_topic_that_is_no_longer_named_is_told_whatever_the_broker_says():
 
     coverage = cover(sources, broker, subscribed=["returns"])
 
-    assert coverage.partition("orders", 0).standing is Standing.UNSUBSCRIBED
-    assert coverage.partition("returns", 0).standing is Standing.COVERED
+    assert coverage.partition("orders", 0).standing is PartitionState.UNSUBSCRIBED
+    assert coverage.partition("returns", 0).standing is PartitionState.COVERED
 
 
 def test_a_source_that_shares_no_topic_with_the_declaration_is_unknown():
@@ -193,7 +193,7 @@ def test_a_source_that_shares_no_topic_with_the_declaration_is_unknown():
     coverage = cover(needs(500), a_broker(a_topic((0, 300)), a_topic((40, 90), name="returns")), subscribed=["returns"])
 
     found = only(coverage)
-    assert (found.topic, found.standing, found.suspected) == ("orders", Standing.UNKNOWN, None)
+    assert (found.topic, found.standing, found.suspected) == ("orders", PartitionState.UNKNOWN, None)
 
 
 def test_a_topic_that_is_named_and_was_never_read_is_new():
@@ -201,8 +201,8 @@ def test_a_topic_that_is_named_and_was_never_read_is_new():
 
     coverage = cover(needs(500), broker, subscribed=["orders", "returns"])
 
-    assert coverage.partition("returns", 0).standing is Standing.NEW
-    assert coverage.standing is Standing.NEW
+    assert coverage.partition("returns", 0).standing is PartitionState.NEW
+    assert coverage.standing is PartitionState.NEW
 
 
 def test_a_new_partition_whose_ends_are_not_known_is_unknown():
@@ -215,7 +215,7 @@ def test_a_new_partition_whose_ends_are_not_known_is_unknown():
     found = cover(needs(500), broker).partition("orders", 1)
 
     assert (found.standing, found.reason) == (
-        Standing.UNKNOWN,
+        PartitionState.UNKNOWN,
         "no batch has read it yet; LEADER_NOT_AVAILABLE: no leader",
     )
 
@@ -230,4 +230,4 @@ def test_the_lag_of_all_partitions_is_not_known_where_one_is_not():
 def test_a_query_without_kafka_needs_nothing():
     coverage = cover((), a_broker())
 
-    assert (coverage.standing, coverage.lag, coverage.partitions) == (Standing.COVERED, 0, ())
+    assert (coverage.standing, coverage.lag, coverage.partitions) == (PartitionState.COVERED, 0, ())

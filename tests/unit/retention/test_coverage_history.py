@@ -8,7 +8,7 @@ import pytest
 
 from streamops.control.layout import control_folder
 from streamops.control.records import Adopted, Position, Released, TopicSeen
-from streamops.retention import Coverage, PartitionCoverage, Standing
+from streamops.retention import Coverage, PartitionCoverage, PartitionState
 from streamops.retention.coverage_history import MOST_BYTES, encode, read_past, write_past
 from streamops.retention.past import CoveragePast, Oddity, Track
 from streamops.storage.memory import MemoryStorage
@@ -20,7 +20,7 @@ ADDRESS = f"{CHECKPOINT}.streamops/coverage.json"
 MINUTE = timedelta(minutes=1)
 
 
-def a_look(past, *, at=START, partitions=1, start=10, latest=100, topic_id="a", standing=Standing.COVERED):
+def a_look(past, *, at=START, partitions=1, start=10, latest=100, topic_id="a", standing=PartitionState.COVERED):
     found = tuple(
         PartitionCoverage(
             topic="orders", partition=number, standing=standing, start=start, earliest=latest // 2, latest=latest
@@ -43,7 +43,7 @@ def given_log(storage, *bodies):
 def test_what_is_kept_comes_back(storage):
     past = a_look(CoveragePast(query_id="q"))
     past = a_look(past, at=START + 5 * MINUTE, start=60, latest=130)
-    past = a_look(past, at=START + 10 * MINUTE, latest=5, standing=Standing.RESET)
+    past = a_look(past, at=START + 10 * MINUTE, latest=5, standing=PartitionState.RESET)
 
     write_past(storage, CHECKPOINT, past)
 
@@ -311,4 +311,4 @@ def test_two_hundred_thousand_odd_partitions_leave_a_file_that_is_read_again(sto
     assert (kept.odd, kept.topic_ids) == ({}, {"orders": "a"})
 
 
-ODD = Oddity(standing=Standing.UNKNOWN, since=START)
+ODD = Oddity(standing=PartitionState.UNKNOWN, since=START)

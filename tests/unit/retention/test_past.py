@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from streamops.retention import Coverage, PartitionCoverage, Standing
+from streamops.retention import Coverage, PartitionCoverage, PartitionState
 from streamops.retention.growth import EndSample
 from streamops.retention.past import CoveragePast
 
@@ -14,7 +14,7 @@ CHECKPOINT = "file:///data/checkpoints/orders"
 MINUTE = timedelta(minutes=1)
 
 
-def a_partition(number=0, *, start=10, ends=(0, 100), standing=Standing.COVERED, **more):
+def a_partition(number=0, *, start=10, ends=(0, 100), standing=PartitionState.COVERED, **more):
     earliest, latest = ends
     return PartitionCoverage(
         topic="orders", partition=number, standing=standing, start=start, earliest=earliest, latest=latest, **more
@@ -85,7 +85,7 @@ def test_what_was_not_learned_leaves_a_gap_and_no_figure():
 def test_a_look_that_learned_nothing_is_none():
     past = looked(CoveragePast(), a_partition(0), at=START)
 
-    blind = looked(past, a_partition(0, ends=(None, None), standing=Standing.UNKNOWN), at=START + 5 * MINUTE)
+    blind = looked(past, a_partition(0, ends=(None, None), standing=PartitionState.UNKNOWN), at=START + 5 * MINUTE)
 
     assert blind.at == past.at
 
@@ -134,8 +134,12 @@ def test_of_a_partition_that_was_never_seen_nothing_is_known():
 @pytest.mark.parametrize(
     ("partition", "suspected"),
     [
-        pytest.param(a_partition(standing=Standing.UNKNOWN, suspected=Standing.RESET), Standing.RESET, id="suspected"),
-        pytest.param(a_partition(standing=Standing.GONE), Standing.GONE, id="found, and to be found again"),
+        pytest.param(
+            a_partition(standing=PartitionState.UNKNOWN, suspected=PartitionState.RESET),
+            PartitionState.RESET,
+            id="suspected",
+        ),
+        pytest.param(a_partition(standing=PartitionState.GONE), PartitionState.GONE, id="found, and to be found again"),
     ],
 )
 def test_what_was_odd_is_there_for_the_next_look(partition, suspected):
@@ -147,25 +151,27 @@ def test_what_was_odd_is_there_for_the_next_look(partition, suspected):
 
 
 def test_what_was_odd_in_the_last_look_long_ago_confirms_nothing():
-    past = looked(CoveragePast(), a_partition(standing=Standing.GONE), at=START - 61 * MINUTE)
+    past = looked(CoveragePast(), a_partition(standing=PartitionState.GONE), at=START - 61 * MINUTE)
 
     assert past.before(CHECKPOINT, since=START - 60 * MINUTE, until=START) is None
 
 
 def test_what_is_odd_counts_from_the_first_look_in_a_row_that_found_it():
     past = CoveragePast()
-    for minutes, standing in enumerate([Standing.RESET, Standing.GONE, Standing.GONE]):
+    for minutes, standing in enumerate([PartitionState.RESET, PartitionState.GONE, PartitionState.GONE]):
         past = looked(past, a_partition(standing=standing), at=START + minutes * MINUTE)
 
     def confirmed(until):
         return past.before(CHECKPOINT, since=START, until=until).partition("orders", 0)
 
     assert confirmed(START) is None
-    assert confirmed(START + MINUTE).suspected is Standing.GONE
+    assert confirmed(START + MINUTE).suspected is PartitionState.GONE
 
 
 def test_what_was_odd_once_and_is_not_any_more_is_forgotten():
-    past = looked(CoveragePast(), a_partition(standing=Standing.UNKNOWN, suspected=Standing.RESET), at=START)
+    past = looked(
+        CoveragePast(), a_partition(standing=PartitionState.UNKNOWN, suspected=PartitionState.RESET), at=START
+    )
     past = looked(past, a_partition(), at=START + 5 * MINUTE)
 
     assert past.odd == {}
@@ -181,10 +187,10 @@ def test_the_id_of_a_topic_is_taken_over_at_first_sight():
 @pytest.mark.parametrize(
     "standing",
     [
-        Standing.UNKNOWN,
-        Standing.RESET,
-        Standing.GONE,
-        Standing.RECREATED,
+        PartitionState.UNKNOWN,
+        PartitionState.RESET,
+        PartitionState.GONE,
+        PartitionState.RECREATED,
     ],
 )
 def test_the_id_of_a_topic_that_the_query_may_not_have_read_is_not_taken_over(standing):
@@ -194,14 +200,16 @@ def test_the_id_of_a_topic_that_the_query_may_not_have_read_is_not_taken_over(st
 
 
 def test_the_id_of_a_topic_without_a_batch_is_not_taken_over():
-    past = looked(CoveragePast(), a_partition(start=None, standing=Standing.NEW), at=START, ids={"orders": "a"})
+    past = looked(CoveragePast(), a_partition(start=None, standing=PartitionState.NEW), at=START, ids={"orders": "a"})
 
     assert past.topic_ids == {}
 
 
 def test_a_remembered_id_stays_whatever_the_topic_is_now():
     past = looked(CoveragePast(), a_partition(), at=START, ids={"orders": "a"})
-    for minutes, standing in enumerate([Standing.RECREATED, Standing.RESET, Standing.COVERED], start=5):
+    for minutes, standing in enumerate(
+        [PartitionState.RECREATED, PartitionState.RESET, PartitionState.COVERED], start=5
+    ):
         past = looked(past, a_partition(standing=standing), at=START + minutes * MINUTE, ids={"orders": "b"})
 
     assert past.topic_ids == {"orders": "a"}
@@ -209,7 +217,9 @@ def test_a_remembered_id_stays_whatever_the_topic_is_now():
 
 def test_the_id_of_a_topic_that_the_checkpoint_no_longer_names_goes():
     past = looked(CoveragePast(), a_partition(), at=START, ids={"orders": "a"})
-    other = PartitionCoverage(topic="clicks", partition=0, standing=Standing.COVERED, start=1, earliest=0, latest=5)
+    other = PartitionCoverage(
+        topic="clicks", partition=0, standing=PartitionState.COVERED, start=1, earliest=0, latest=5
+    )
 
     past = looked(past, other, at=START + 5 * MINUTE, ids={"clicks": "c"})
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from streamops.retention import Coverage, OffsetRange, PartitionCoverage, Standing
-from streamops.retention.start_effect import Effect, StartEffect, changed_since_planned, start_effect
+from streamops.retention import Coverage, OffsetRange, PartitionCoverage, PartitionState
+from streamops.retention.start_effect import CoverageEffect, Effect, changed_since_planned, start_effect
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RECORDED = Path(__file__).parents[2] / "data" / "exceptions" / "recorded" / "kafka.json"
@@ -26,7 +26,7 @@ def one(standing, *, partition=0, start=5, topic="orders", reason="why", suspect
     )
 
 
-COVERED = one(Standing.COVERED, partition=9, reason="")
+COVERED = one(PartitionState.COVERED, partition=9, reason="")
 
 
 def effect(*partitions, fails=True):
@@ -34,15 +34,15 @@ def effect(*partitions, fails=True):
 
 
 def test_nothing_is_missing():
-    assert effect(COVERED, one(Standing.NEW, start=None)) == StartEffect(effect=Effect.READS_ALL)
+    assert effect(COVERED, one(PartitionState.NEW, start=None)) == CoverageEffect(effect=Effect.READS_ALL)
 
 
 def test_what_the_broker_does_not_say_keeps_nobody_from_starting():
-    assert effect(one(Standing.UNKNOWN)).effect is Effect.READS_ALL
+    assert effect(one(PartitionState.UNKNOWN)).effect is Effect.READS_ALL
 
 
 def test_what_has_to_be_said_twice_waits():
-    found = effect(one(Standing.UNKNOWN, suspected=Standing.RESET))
+    found = effect(one(PartitionState.UNKNOWN, suspected=PartitionState.RESET))
 
     assert (found.effect, found.summary) == (Effect.UNCONFIRMED, "orders-0: why")
 
@@ -50,15 +50,15 @@ def test_what_has_to_be_said_twice_waits():
 @pytest.mark.parametrize(
     ("partitions", "recorded"),
     [
-        pytest.param([one(Standing.LOST)], "kafka-retention", id="lost"),
-        pytest.param([one(Standing.PARTLY_LOST)], "kafka-retention", id="partly lost"),
-        pytest.param([one(Standing.RESET)], "kafka-recreated-shorter", id="created anew and shorter"),
-        pytest.param([COVERED, one(Standing.GONE)], "kafka-partitions-gone", id="a partition is gone"),
-        pytest.param([one(Standing.UNSUBSCRIBED)], "kafka-partitions-gone", id="no longer subscribed"),
+        pytest.param([one(PartitionState.LOST)], "kafka-retention", id="lost"),
+        pytest.param([one(PartitionState.PARTLY_LOST)], "kafka-retention", id="partly lost"),
+        pytest.param([one(PartitionState.RESET)], "kafka-recreated-shorter", id="created anew and shorter"),
+        pytest.param([COVERED, one(PartitionState.GONE)], "kafka-partitions-gone", id="a partition is gone"),
+        pytest.param([one(PartitionState.UNSUBSCRIBED)], "kafka-partitions-gone", id="no longer subscribed"),
         pytest.param(
-            [COVERED, one(Standing.PARTLY_LOST, start=None)], "kafka-new-partition-cut", id="a new one behind 0"
+            [COVERED, one(PartitionState.PARTLY_LOST, start=None)], "kafka-new-partition-cut", id="a new one behind 0"
         ),
-        pytest.param([one(Standing.GONE)], "kafka-topic-deleted", id="the topic is gone"),
+        pytest.param([one(PartitionState.GONE)], "kafka-topic-deleted", id="the topic is gone"),
     ],
 )
 def test_the_error_is_the_one_that_spark_was_seen_to_raise(partitions, recorded):
@@ -73,8 +73,8 @@ def test_the_error_is_the_one_that_spark_was_seen_to_raise(partitions, recorded)
 @pytest.mark.parametrize(
     ("standings", "error"),
     [
-        ((Standing.LOST, Standing.RESET), "offset was changed from"),
-        ((Standing.LOST, Standing.RESET, Standing.UNSUBSCRIBED), "have been deleted"),
+        ((PartitionState.LOST, PartitionState.RESET), "offset was changed from"),
+        ((PartitionState.LOST, PartitionState.RESET, PartitionState.UNSUBSCRIBED), "have been deleted"),
     ],
 )
 def test_of_several_the_first_that_spark_comes_across(standings, error):
@@ -84,9 +84,11 @@ def test_of_several_the_first_that_spark_comes_across(standings, error):
 
 
 def test_without_fail_on_data_loss_it_runs_and_loses_in_silence():
-    found = effect(one(Standing.PARTLY_LOST, reason="300 offsets [500, 800) that are needed are deleted"), fails=False)
+    found = effect(
+        one(PartitionState.PARTLY_LOST, reason="300 offsets [500, 800) that are needed are deleted"), fails=False
+    )
 
-    assert found == StartEffect(
+    assert found == CoverageEffect(
         effect=Effect.LOSES,
         summary="orders-0: 300 offsets [500, 800) that are needed are deleted: it goes on without them, and no error tells",
     )
@@ -94,16 +96,16 @@ def test_without_fail_on_data_loss_it_runs_and_loses_in_silence():
 
 @pytest.mark.parametrize("fails", [True, False])
 def test_a_topic_that_was_created_anew_and_grew_past_is_never_noticed(fails):
-    assert effect(one(Standing.RECREATED), fails=fails).effect is Effect.LOSES
+    assert effect(one(PartitionState.RECREATED), fails=fails).effect is Effect.LOSES
 
 
 def test_many_partitions_are_counted():
-    found = effect(*[one(Standing.LOST, partition=number) for number in range(5)])
+    found = effect(*[one(PartitionState.LOST, partition=number) for number in range(5)])
 
     assert found.summary == "orders-0: why; orders-1: why; orders-2: why; and 2 partitions more"
 
 
-CHANGED = one(Standing.NEW, partition=1, start=None)
+CHANGED = one(PartitionState.NEW, partition=1, start=None)
 
 
 def since_planned(*partitions, pending=4):
@@ -114,13 +116,15 @@ def since_planned(*partitions, pending=4):
     ("partition", "is_changed"),
     [
         pytest.param(CHANGED, True, id="a new partition"),
-        pytest.param(replace(CHANGED, standing=Standing.PARTLY_LOST), True, id="a new one that is cut"),
-        pytest.param(replace(CHANGED, standing=Standing.UNKNOWN), True, id="a new one that does not answer"),
-        pytest.param(one(Standing.GONE), True, id="a partition is gone"),
-        pytest.param(one(Standing.UNSUBSCRIBED), True, id="its topic is no longer read"),
-        pytest.param(one(Standing.LOST), False, id="records are lost"),
-        pytest.param(one(Standing.COVERED), False, id="all is there"),
-        pytest.param(one(Standing.UNKNOWN, suspected=Standing.GONE), False, id="gone at the first look only"),
+        pytest.param(replace(CHANGED, standing=PartitionState.PARTLY_LOST), True, id="a new one that is cut"),
+        pytest.param(replace(CHANGED, standing=PartitionState.UNKNOWN), True, id="a new one that does not answer"),
+        pytest.param(one(PartitionState.GONE), True, id="a partition is gone"),
+        pytest.param(one(PartitionState.UNSUBSCRIBED), True, id="its topic is no longer read"),
+        pytest.param(one(PartitionState.LOST), False, id="records are lost"),
+        pytest.param(one(PartitionState.COVERED), False, id="all is there"),
+        pytest.param(
+            one(PartitionState.UNKNOWN, suspected=PartitionState.GONE), False, id="gone at the first look only"
+        ),
     ],
 )
 def test_partitions_that_a_batch_in_flight_was_not_planned_for(partition, is_changed):
@@ -128,4 +132,4 @@ def test_partitions_that_a_batch_in_flight_was_not_planned_for(partition, is_cha
 
 
 def test_without_a_batch_in_flight_the_next_is_planned_for_what_is_there():
-    assert since_planned(COVERED, CHANGED, one(Standing.GONE), pending=None) == []
+    assert since_planned(COVERED, CHANGED, one(PartitionState.GONE), pending=None) == []

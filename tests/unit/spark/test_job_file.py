@@ -8,7 +8,7 @@ import pytest
 from streamops.control.records import Outcome
 from streamops.errors import JobChangedError
 from streamops.failures import FailureClass, Remedy
-from streamops.failures.classify import Ending, classify
+from streamops.failures.classify import DriverEvidence, classify
 from streamops.spark import runner
 from streamops.spark.failure import exit_record
 from streamops.spark.job_file import refuse_changed_job
@@ -79,12 +79,12 @@ def test_the_end_has_a_class_of_its_own_and_is_worth_a_restart_at_once(job):
         epoch=1, instance="a", outcome=Outcome.LEASE_LOST, at="", text=str(refusal.value), batch=-1, input_rows=0
     )
 
-    judged = classify(Ending(outcome=left.outcome, error_classes=left.error_classes, text=left.text))
+    judged = classify(DriverEvidence(outcome=left.outcome, error_classes=left.error_classes, text=left.text))
 
     assert (judged.failure_class, judged.remedy) == (FailureClass.JOB_CHANGED, Remedy.NOW)
 
 
 def test_any_other_lost_lease_keeps_its_class():
-    judged = classify(Ending(outcome=Outcome.LEASE_LOST, text="epoch 2 was claimed"))
+    judged = classify(DriverEvidence(outcome=Outcome.LEASE_LOST, text="epoch 2 was claimed"))
 
     assert judged.failure_class is FailureClass.LEASE_LOST

@@ -1,10 +1,10 @@
 """Credentials. Asked before anything that is unavailable: a login that fails often looks like a server that is away."""
 
 from streamops.failures.failure_class import FailureClass
-from streamops.failures.rules.rule import Rule
+from streamops.failures.rules.rule import FailureRule
 
 CREDENTIALS = (
-    Rule(
+    FailureRule(
         id="kafka-login",
         failure_class=FailureClass.CREDENTIALS,
         words=(
@@ -19,7 +19,7 @@ CREDENTIALS = (
         ),
         source="Kafka clients 3.9, SPARK-25501; recorded case secured-wrong-password",
     ),
-    Rule(
+    FailureRule(
         id="login-missing",
         failure_class=FailureClass.CREDENTIALS,
         words=(
@@ -34,19 +34,19 @@ CREDENTIALS = (
         ),
         source="Kafka clients 3.9, Hadoop 3.5, AWS SDK 2; recorded case secured-no-truststore",
     ),
-    Rule(
+    FailureRule(
         id="token-expired",
         failure_class=FailureClass.CREDENTIALS,
         words=(") is expired", "ExpiredToken", "token has expired", "InvalidToken", "can't be found in cache"),
         source="Hadoop 3.5, S3, Kafka; SPARK-25501, SPARK-27002",
     ),
-    Rule(
+    FailureRule(
         id="certificate",
         failure_class=FailureClass.CREDENTIALS,
         words=("CERTIFICATE_VERIFY_FAILED", "SSLHandshakeException", "CertPathValidatorException"),
         source="Python ssl, OpenJDK 17",
     ),
-    Rule(
+    FailureRule(
         id="forbidden",
         failure_class=FailureClass.CREDENTIALS,
         words=(
@@ -65,7 +65,7 @@ CREDENTIALS = (
         ),
         source="HTTP: S3, GCS, Azure, WebHDFS, urllib, requests; recorded case sink-http-403",
     ),
-    Rule(
+    FailureRule(
         id="secret-file",
         failure_class=FailureClass.CREDENTIALS,
         words=(
@@ -75,7 +75,7 @@ CREDENTIALS = (
         ),
         source="streamops.spark.sinks.secret_file; recorded case server-sink-postgres-password-file",
     ),
-    Rule(
+    FailureRule(
         id="permission",
         failure_class=FailureClass.CREDENTIALS,
         words=(

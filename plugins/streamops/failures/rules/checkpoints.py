@@ -3,10 +3,10 @@
 import re
 
 from streamops.failures.failure_class import FailureClass, Remedy
-from streamops.failures.rules.rule import Rule
+from streamops.failures.rules.rule import FailureRule
 
 WRITERS = (
-    Rule(
+    FailureRule(
         id="two-drivers",
         failure_class=FailureClass.CONCURRENT_WRITER,
         words=(
@@ -20,7 +20,7 @@ WRITERS = (
         ),
         source="Spark 2 to 4.2, SPARK-26425, SPARK-43542; also damage: recorded case checkpoint-commits-ahead",
     ),
-    Rule(
+    FailureRule(
         id="checkpoint-file-taken",
         failure_class=FailureClass.CONCURRENT_WRITER,
         pattern=re.compile(
@@ -30,7 +30,7 @@ WRITERS = (
         beside=("FileAlreadyExistsException",),
         source="Spark 4.2, without a class of its own: recorded case writers-4-2-0-state-unique-ids-together-first",
     ),
-    Rule(
+    FailureRule(
         id="one-query-twice",
         failure_class=FailureClass.CONCURRENT_WRITER,
         words=("[DELTA_CONCURRENT_TRANSACTION]", "ConcurrentTransactionException", "ProducerFencedException"),
@@ -39,7 +39,7 @@ WRITERS = (
 )
 
 WRITERS_OF_FILES = (
-    Rule(
+    FailureRule(
         id="other-job-cleaned-up",
         failure_class=FailureClass.CONCURRENT_WRITER,
         pattern=re.compile(r"/_temporary\S{0,300} does not exist|does not exist: \S{1,300}/_temporary"),
@@ -48,7 +48,7 @@ WRITERS_OF_FILES = (
 )
 
 TRANSIENT_STATE = (
-    Rule(
+    FailureRule(
         id="state-held-by-another-task",
         failure_class=FailureClass.TRANSIENT,
         words=(
@@ -65,26 +65,26 @@ TRANSIENT_STATE = (
 )
 
 INCOMPATIBLE = (
-    Rule(
+    FailureRule(
         id="no-source-in-offsets",
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         words=("There are [0] sources in the checkpoint offsets",),
         source="Spark 4.2, OffsetSeq: an entry whose lines are missing; recorded case checkpoint-no-source-line",
     ),
-    Rule(
+    FailureRule(
         id="other-sources",
         failure_class=FailureClass.STATE_INCOMPATIBLE,
         pattern=re.compile(r"There are \[\d+\] sources in the checkpoint offsets"),
         words=("All sources should be named at this point", "Wrong basePath"),
         source="Spark 4.2, OffsetSeq, SPARK-23565; recorded case checkpoint-input-moved",
     ),
-    Rule(
+    FailureRule(
         id="other-spark",
         failure_class=FailureClass.STATE_INCOMPATIBLE,
         words=("[INVALID_LOG_VERSION.", "UnsupportedLogVersion"),
         source="Spark 3.5 to 4.2, SPARK-19721, SPARK-50652",
     ),
-    Rule(
+    FailureRule(
         id="other-state",
         failure_class=FailureClass.STATE_INCOMPATIBLE,
         words=(
@@ -102,7 +102,7 @@ INCOMPATIBLE = (
         ),
         source="Spark 3.5 to 4.2 error classes, SPARK-27237; recorded case state-operator-added",
     ),
-    Rule(
+    FailureRule(
         id="other-query",
         failure_class=FailureClass.STATE_INCOMPATIBLE,
         words=(
@@ -115,7 +115,7 @@ INCOMPATIBLE = (
 )
 
 DAMAGED = (
-    Rule(
+    FailureRule(
         id="torn-log",
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         words=(
@@ -129,20 +129,20 @@ DAMAGED = (
         ),
         source="Spark 4.2, HDFSMetadataLog; recorded cases checkpoint-empty-offset, checkpoint-source-line-cut",
     ),
-    Rule(
+    FailureRule(
         id="hole-in-log",
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         pattern=re.compile(r"batch \d+ (?:doesn't exist|not found in offset log)"),
         words=("exist (startId:", "compactInterval:"),
         source="SPARK-38033, SPARK-26629; recorded cases checkpoint-hole, checkpoint-async-tracking-switched-off",
     ),
-    Rule(
+    FailureRule(
         id="source-log-gone",
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         pattern=re.compile(r"/sources/\d+/\S{1,300} does not exist"),
         source="qubole/kinesis-sql#57",
     ),
-    Rule(
+    FailureRule(
         id="half-deleted",
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         words=(
@@ -152,14 +152,14 @@ DAMAGED = (
         ),
         source="Spark 4.2, SPARK-55058; recorded case checkpoint-metadata-no-uuid",
     ),
-    Rule(
+    FailureRule(
         id="bare-assertion",
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         has_progressed=False,
         words=("java.lang.AssertionError: assertion failed\n",),
         source="Spark 4.2, offsets gone while commits are there: recorded case checkpoint-offsets-gone",
     ),
-    Rule(
+    FailureRule(
         id="state-file-gone",
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         own_remedy=Remedy.RETRY_FEW,
@@ -182,14 +182,14 @@ DAMAGED = (
 )
 
 UNREADABLE_STATE = (
-    Rule(
+    FailureRule(
         id="state-unreadable",
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         own_remedy=Remedy.RETRY_FEW,
         words=("[CANNOT_LOAD_STATE_STORE.", "Stream is corrupted"),
         source="Spark 4.2 error classes; recorded case state-delta-cut",
     ),
-    Rule(
+    FailureRule(
         id="end-of-file",
         failure_class=FailureClass.CORRUPT_CHECKPOINT,
         words=("java.io.EOFException",),

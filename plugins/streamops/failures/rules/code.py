@@ -3,10 +3,10 @@
 import re
 
 from streamops.failures.failure_class import FailureClass, Remedy
-from streamops.failures.rules.rule import Rule
+from streamops.failures.rules.rule import FailureRule
 
 STARTS = (
-    Rule(
+    FailureRule(
         id="job-starts-queries",
         failure_class=FailureClass.JOB_STARTS_QUERIES,
         words=("streamops.errors.JobStartsQueriesError",),
@@ -15,13 +15,13 @@ STARTS = (
 )
 
 PLAN = (
-    Rule(
+    FailureRule(
         id="backfill-refused",
         failure_class=FailureClass.CODE_ERROR,
         words=("streamops.errors.BackfillError",),
         source="streamops: plan, job and checkpoint of a backfill do not fit each other; the next driver finds the same",
     ),
-    Rule(
+    FailureRule(
         id="records",
         failure_class=FailureClass.CODE_ERROR,
         words=(
@@ -44,7 +44,7 @@ PLAN = (
         ),
         source="Spark 4.2, Delta 4.4 and Kafka error classes: the same batch fails the same way",
     ),
-    Rule(
+    FailureRule(
         id="plan",
         failure_class=FailureClass.CODE_ERROR,
         words=(
@@ -59,7 +59,7 @@ PLAN = (
         ),
         source="Spark 4.2 error classes; recorded case code-unknown-column",
     ),
-    Rule(
+    FailureRule(
         id="software",
         failure_class=FailureClass.CODE_ERROR,
         words=(
@@ -75,7 +75,7 @@ PLAN = (
         ),
         source="Delta 4.4, OpenJDK 17: a jar is missing or of another version",
     ),
-    Rule(
+    FailureRule(
         id="settings",
         failure_class=FailureClass.CODE_ERROR,
         words=(
@@ -106,7 +106,7 @@ PLAN = (
 )
 
 SQL_STATES = (
-    Rule(
+    FailureRule(
         id="sql-state",
         failure_class=FailureClass.CODE_ERROR,
         pattern=re.compile(r"SQLSTATE: (?:0A|21|22|23|42)"),
@@ -115,7 +115,7 @@ SQL_STATES = (
 )
 
 PYTHON = (
-    Rule(
+    FailureRule(
         id="python-fault",
         failure_class=FailureClass.CODE_ERROR,
         pattern=re.compile(
@@ -126,7 +126,7 @@ PYTHON = (
         words=("PySparkTypeError", "PySparkValueError", "PySparkAttributeError", "can't open file"),
         source="Python: the same line fails the same way",
     ),
-    Rule(
+    FailureRule(
         id="python-data",
         failure_class=FailureClass.CODE_ERROR,
         own_remedy=Remedy.RETRY_FEW,

@@ -3,10 +3,10 @@
 import re
 
 from streamops.failures.failure_class import FailureClass, Remedy
-from streamops.failures.rules.rule import Rule
+from streamops.failures.rules.rule import FailureRule
 
 LOSS = (
-    Rule(
+    FailureRule(
         id="kafka-offsets-lost",
         failure_class=FailureClass.DATA_LOSS,
         pattern=re.compile(r"Added partition \S{1,300} starts from \d+ instead of 0"),
@@ -23,13 +23,13 @@ LOSS = (
         ),
         source="Kafka connector 3.5 to 4.2, SPARK-47135; recorded cases kafka-recreated-shorter, kafka-partitions-gone",
     ),
-    Rule(
+    FailureRule(
         id="event-hubs-sequence-lost",
         failure_class=FailureClass.DATA_LOSS,
         words=("is less than the received seqNo",),
         source="Azure/azure-event-hubs-spark#462",
     ),
-    Rule(
+    FailureRule(
         id="delta-log-lost",
         failure_class=FailureClass.DATA_LOSS,
         words=(
@@ -45,7 +45,7 @@ LOSS = (
         ),
         source="Delta 4.4, delta-io/delta#3254; recorded case delta-source-log-cut-off",
     ),
-    Rule(
+    FailureRule(
         id="delta-log-file-gone",
         failure_class=FailureClass.DATA_LOSS,
         pattern=re.compile(r"_delta_log/\d{20}\.json:? (?:File )?does not exist"),
@@ -53,7 +53,7 @@ LOSS = (
         has_progressed=True,
         source="delta-io/delta#2590, #1616: it was there when the driver began",
     ),
-    Rule(
+    FailureRule(
         id="delta-source-rewritten",
         failure_class=FailureClass.DATA_LOSS,
         words=(
@@ -66,13 +66,13 @@ LOSS = (
         ),
         source="Delta 4.4, delta-io/delta#693; recorded case delta-source-updated-rows",
     ),
-    Rule(
+    FailureRule(
         id="parquet-columns",
         failure_class=FailureClass.SCHEMA_CHANGE,
         words=("[FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH]",),
         source="Spark 4.2 error classes",
     ),
-    Rule(
+    FailureRule(
         id="input-file-gone",
         failure_class=FailureClass.DATA_LOSS,
         words=("[FAILED_READ_FILE.FILE_NOT_EXIST]", "[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER]"),
@@ -81,7 +81,7 @@ LOSS = (
 )
 
 SCHEMA = (
-    Rule(
+    FailureRule(
         id="delta-schema-changed",
         failure_class=FailureClass.SCHEMA_CHANGE,
         own_remedy=Remedy.RETRY_FEW,
@@ -93,7 +93,7 @@ SCHEMA = (
         ),
         source="Delta 4.4, delta-io/delta#5032: a new process reads the new columns",
     ),
-    Rule(
+    FailureRule(
         id="delta-schema-incompatible",
         failure_class=FailureClass.SCHEMA_CHANGE,
         words=(
@@ -111,7 +111,7 @@ SCHEMA = (
         ),
         source="Delta 2 to 4.4, Spark 4.2 error classes",
     ),
-    Rule(
+    FailureRule(
         id="database-columns",
         failure_class=FailureClass.SCHEMA_CHANGE,
         words=("errors.UndefinedColumn", "has no column named", "Unknown column"),
@@ -121,7 +121,7 @@ SCHEMA = (
 )
 
 CONFLICTS = (
-    Rule(
+    FailureRule(
         id="delta-conflict",
         failure_class=FailureClass.CONCURRENT_WRITER,
         own_remedy=Remedy.BACK_OFF,

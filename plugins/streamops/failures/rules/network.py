@@ -4,7 +4,7 @@ import re
 
 from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.failures.rules.reading import Voice
-from streamops.failures.rules.rule import Rule
+from streamops.failures.rules.rule import FailureRule
 
 UNREACHABLE = (
     "Connection refused",
@@ -51,7 +51,7 @@ FILE_SYSTEM = (
 )
 
 TRANSIENT = (
-    Rule(
+    FailureRule(
         id="available-now-partitions",
         failure_class=FailureClass.TRANSIENT,
         own_remedy=Remedy.RETRY_FEW,
@@ -63,27 +63,27 @@ TRANSIENT = (
         ),
         source="SPARK-41387, SPARK-53560; real 4.0.1 and 4.2.0 say it without the error class",
     ),
-    Rule(
+    FailureRule(
         id="python-runner-start",
         failure_class=FailureClass.TRANSIENT,
         own_remedy=Remedy.RETRY_FEW,
         words=("[STREAMING_PYTHON_RUNNER_INITIALIZATION_",),
         source="Spark 4.2 error classes",
     ),
-    Rule(
+    FailureRule(
         id="stop-timeout",
         failure_class=FailureClass.TRANSIENT,
         pattern=re.compile(r"failed to stop within \d+ milliseconds"),
         source="Spark 4.2, spark.sql.streaming.stopTimeout",
     ),
-    Rule(
+    FailureRule(
         id="port-taken",
         failure_class=FailureClass.TRANSIENT,
         words=("Address already in use", "java.net.BindException"),
         faintest=Voice.VERDICT,
         source="Linux errno 98: often a predecessor that still ends",
     ),
-    Rule(
+    FailureRule(
         id="too-many-files",
         failure_class=FailureClass.TRANSIENT,
         own_remedy=Remedy.RETRY_FEW,
@@ -93,14 +93,14 @@ TRANSIENT = (
 )
 
 SINK = (
-    Rule(
+    FailureRule(
         id="kafka-sink",
         failure_class=FailureClass.SINK_UNAVAILABLE,
         pattern=re.compile(r"Topic \S{1,300} not present in metadata after|Expiring \d+ record"),
         words=("NotEnoughReplicas",),
         source="Kafka clients 3.9, the producer",
     ),
-    Rule(
+    FailureRule(
         id="database-away",
         failure_class=FailureClass.SINK_UNAVAILABLE,
         words=(
@@ -130,13 +130,13 @@ SINK = (
         source="DB-API: psycopg, sqlite3, PyMySQL; JDBC of PostgreSQL and MySQL; PyMongo; redis-py;"
         " SQL Server, Oracle, Cassandra, Elasticsearch; recorded case server-sink-postgres-deadlock",
     ),
-    Rule(
+    FailureRule(
         id="endpoint-away",
         failure_class=FailureClass.SINK_UNAVAILABLE,
         pattern=re.compile(r"EndpointError: \S{1,2000} took no row in \d+ attempts"),
         source="streamops.spark.sinks.rest, whatever the last answer was; recorded case server-sink-rest-503",
     ),
-    Rule(
+    FailureRule(
         id="http-sink-away",
         failure_class=FailureClass.SINK_UNAVAILABLE,
         pattern=re.compile(
@@ -152,14 +152,14 @@ SINK = (
         ),
         source="urllib, requests, httpx, elasticsearch-py, botocore",
     ),
-    Rule(
+    FailureRule(
         id="function-sink-away",
         failure_class=FailureClass.SINK_UNAVAILABLE,
         words=UNREACHABLE,
         beside=FUNCTION,
         source="sockets below foreachBatch: the user's function writes the sink; recorded case sink-connection-reset",
     ),
-    Rule(
+    FailureRule(
         id="table-storage-away",
         failure_class=FailureClass.SINK_UNAVAILABLE,
         words=(*UNREACHABLE, "Status Code: 503", "SlowDown"),
@@ -169,21 +169,21 @@ SINK = (
 )
 
 SOURCE = (
-    Rule(
+    FailureRule(
         id="kafka-topic-unknown",
         failure_class=FailureClass.SOURCE_UNAVAILABLE,
         own_remedy=Remedy.RETRY_FEW,
         words=("UnknownTopicOrPartitionException",),
         source="Kafka clients 3.9; short, then a person, the topic may be gone: recorded case kafka-topic-deleted",
     ),
-    Rule(
+    FailureRule(
         id="kafka-name-unknown",
         failure_class=FailureClass.SOURCE_UNAVAILABLE,
         own_remedy=Remedy.RETRY_FEW,
         words=("No resolvable bootstrap urls",),
         source="Kafka clients 3.9: name service or misspelling",
     ),
-    Rule(
+    FailureRule(
         id="kafka-away",
         failure_class=FailureClass.SOURCE_UNAVAILABLE,
         words=(
@@ -198,7 +198,7 @@ SOURCE = (
         ),
         source="Kafka connector 4.2, Kafka clients 3.9; recorded case kafka-broker-unreachable",
     ),
-    Rule(
+    FailureRule(
         id="socket-source-away",
         failure_class=FailureClass.SOURCE_UNAVAILABLE,
         words=UNREACHABLE,
@@ -208,7 +208,7 @@ SOURCE = (
 )
 
 STORAGE = (
-    Rule(
+    FailureRule(
         id="storage-busy",
         failure_class=FailureClass.STORAGE_UNAVAILABLE,
         words=(
@@ -236,21 +236,21 @@ STORAGE = (
         pattern=re.compile(r"mkdir of \S{1,2000} failed"),
         source="S3, GCS, HDFS, NFS; recorded case sink-storage-503",
     ),
-    Rule(
+    FailureRule(
         id="log-write-failed",
         failure_class=FailureClass.STORAGE_UNAVAILABLE,
         pattern=re.compile(r"rename from \S{1,2000} to \S{1,2000} failed"),
         words=("[STREAMING_CHECKPOINT_LOG_WRITE_FAILURE", "[STREAMING_ASYNC_OPERATION_FAILED]"),
         source="Spark 4.3 error classes, SPARK-40826, delta-io/delta#1396",
     ),
-    Rule(
+    FailureRule(
         id="storage-away",
         failure_class=FailureClass.STORAGE_UNAVAILABLE,
         words=UNREACHABLE,
         beside=FILE_SYSTEM,
         source="sockets below a Hadoop file system; recorded case sink-storage-hangs-up",
     ),
-    Rule(
+    FailureRule(
         id="network",
         failure_class=FailureClass.TRANSIENT,
         words=tuple(word for word in UNREACHABLE if word != "timed out"),

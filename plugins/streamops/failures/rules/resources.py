@@ -2,24 +2,24 @@
 
 from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.failures.rules.reading import Voice
-from streamops.failures.rules.rule import Rule
+from streamops.failures.rules.rule import FailureRule
 
 MEMORY = (
-    Rule(
+    FailureRule(
         id="container-over-memory",
         failure_class=FailureClass.OUT_OF_MEMORY,
         words=("exceeding physical memory limits", "exceeding virtual memory limits", "OOMKilled"),
         source="YARN, ContainersMonitorImpl; Kubernetes, the reason of a container that ended",
         faintest=Voice.WARNING,
     ),
-    Rule(
+    FailureRule(
         id="executor-killed",
         failure_class=FailureClass.OUT_OF_MEMORY,
         words=("Exit status: 137", "exited with code 137", "exited with code 52", "Exit code is 137"),
         beside=("ExecutorLostFailure",),
         source="Spark 4.2, SparkExitCode: 137; recorded case process-executor-heap",
     ),
-    Rule(
+    FailureRule(
         id="no-native-memory",
         failure_class=FailureClass.OUT_OF_MEMORY,
         words=(
@@ -30,7 +30,7 @@ MEMORY = (
         ),
         source="OpenJDK 17; errno 12 of Linux",
     ),
-    Rule(
+    FailureRule(
         id="heap",
         failure_class=FailureClass.OUT_OF_MEMORY,
         words=(
@@ -44,13 +44,13 @@ MEMORY = (
         source="OpenJDK 17, Spark 4.2 error classes; recorded case process-heap-crash",
         faintest=Voice.WARNING,
     ),
-    Rule(
+    FailureRule(
         id="python-memory",
         failure_class=FailureClass.OUT_OF_MEMORY,
         words=("\nMemoryError", "ArrayMemoryError", "Unable to allocate "),
         source="Python, numpy",
     ),
-    Rule(
+    FailureRule(
         id="result-too-large",
         failure_class=FailureClass.OUT_OF_MEMORY,
         words=("spark.driver.maxResultSize",),
@@ -59,20 +59,20 @@ MEMORY = (
 )
 
 DISK = (
-    Rule(
+    FailureRule(
         id="database-disk",
         failure_class=FailureClass.SINK_UNAVAILABLE,
         words=("errors.DiskFull", "could not extend file"),
         source="PostgreSQL: it is the database's disk, not ours",
     ),
-    Rule(
+    FailureRule(
         id="disk-full",
         failure_class=FailureClass.DISK_FULL,
         words=("No space left on device", "Not enough space left", "[Errno 28]"),
         source="errno 28 of Linux; recorded case sink-delta-table-full",
         faintest=Voice.WARNING,
     ),
-    Rule(
+    FailureRule(
         id="quota",
         failure_class=FailureClass.DISK_FULL,
         words=("DSQuotaExceededException", "NSQuotaExceededException", "Disk quota exceeded", "[Errno 122]"),
@@ -81,7 +81,7 @@ DISK = (
 )
 
 CAPACITY = (
-    Rule(
+    FailureRule(
         id="no-room-for-driver",
         failure_class=FailureClass.CLUSTER_CAPACITY,
         words=(
@@ -96,20 +96,20 @@ CAPACITY = (
         source="Kubernetes scheduler and quotas, YARN queues",
         faintest=Voice.WARNING,
     ),
-    Rule(
+    FailureRule(
         id="no-room-for-executors",
         failure_class=FailureClass.CLUSTER_CAPACITY,
         words=("Initial job has not accepted any resources", "was preempted"),
         source="Spark 4.2, TaskSchedulerImpl and YarnAllocator",
         faintest=Voice.WARNING,
     ),
-    Rule(
+    FailureRule(
         id="manager-away",
         failure_class=FailureClass.CLUSTER_CAPACITY,
         words=("All masters are unresponsive",),
         source="Spark 4.2, StandaloneSchedulerBackend",
     ),
-    Rule(
+    FailureRule(
         id="resource-manager-away",
         failure_class=FailureClass.CLUSTER_CAPACITY,
         words=("Connection refused", "NoRouteToHost", "SocketTimeout"),
@@ -119,28 +119,28 @@ CAPACITY = (
 )
 
 LOST_EXECUTORS = (
-    Rule(
+    FailureRule(
         id="executor-lost",
         failure_class=FailureClass.TRANSIENT,
         words=("ExecutorLostFailure", "FetchFailedException", "an output location for shuffle"),
         faintest=Voice.VERDICT,
         source="Spark 4.2, TaskEndReason and MapOutputTracker",
     ),
-    Rule(
+    FailureRule(
         id="interrupted",
         failure_class=FailureClass.TRANSIENT,
         words=("java.lang.InterruptedException", "cancelled part of cancelled job group"),
         faintest=Voice.VERDICT,
         source="SPARK-39218, SPARK-48717: a stop reached the batch inside a Python function",
     ),
-    Rule(
+    FailureRule(
         id="cluster-too-slow",
         failure_class=FailureClass.TRANSIENT,
         words=("Futures timed out after", "RpcTimeoutException", "Could not execute broadcast in"),
         faintest=Voice.VERDICT,
         source="Spark 4.2: calls between driver and executors, broadcasts",
     ),
-    Rule(
+    FailureRule(
         id="python-worker-gone",
         failure_class=FailureClass.TRANSIENT,
         own_remedy=Remedy.RETRY_FEW,
@@ -148,7 +148,7 @@ LOST_EXECUTORS = (
         faintest=Voice.VERDICT,
         source="Spark 4.2, PythonRunner: native code of a library, or the kernel's memory killer",
     ),
-    Rule(
+    FailureRule(
         id="jvm-crash",
         failure_class=FailureClass.TRANSIENT,
         own_remedy=Remedy.RETRY_FEW,

@@ -14,7 +14,7 @@ _BEFORE = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class FailureRule:
     """A failure is recognised by its words, by its pattern, or by how the driver ended; all that is given must hold."""
 
     id: str
@@ -68,6 +68,6 @@ def _around(text: str, at: int) -> str:
     return text[start : line_end if line_end >= 0 else len(text)][:EVIDENCE_LIMIT].strip()
 
 
-def rules_by_stage(stages: Iterable[tuple[Rule, ...]]) -> tuple[Rule, ...]:
+def rules_by_stage(stages: Iterable[tuple[FailureRule, ...]]) -> tuple[FailureRule, ...]:
     """All rows, in the order in which they are asked."""
     return tuple(rule for stage in stages for rule in stage)

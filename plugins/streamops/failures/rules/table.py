@@ -37,7 +37,7 @@ from streamops.failures.rules.data import CONFLICTS, LOSS, SCHEMA
 from streamops.failures.rules.endings import DECIDED, FALLBACKS, SIGNALS, WRAPPERS
 from streamops.failures.rules.network import SINK, SOURCE, STORAGE, TRANSIENT
 from streamops.failures.rules.resources import CAPACITY, DISK, LOST_EXECUTORS, MEMORY
-from streamops.failures.rules.rule import Rule, rules_by_stage
+from streamops.failures.rules.rule import FailureRule, rules_by_stage
 
 CAUSES = (
     *STARTS,
@@ -67,6 +67,6 @@ CAUSES = (
 STAGES = (DECIDED, CAUSES, SIGNALS, WRAPPERS, FALLBACKS)
 
 
-def rules() -> tuple[Rule, ...]:
+def rules() -> tuple[FailureRule, ...]:
     """The whole table, in order."""
     return rules_by_stage(STAGES)
