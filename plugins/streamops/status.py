@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from streamops.backfill.standing import BackfillStanding
+from streamops.backfill.status import BackfillStatus
 from streamops.control.drivers import DriverPhase
 from streamops.control.state import Desire, Epoch, Failure, LogState
 from streamops.diagnosis.plan import Safety
@@ -16,7 +16,7 @@ from streamops.launch import DriverState
 from streamops.liveness import Liveness
 from streamops.operations.act_effects import nobody_since
 from streamops.operations.drift import Drift, drift_between
-from streamops.operations.sight import Surroundings
+from streamops.operations.snapshot import ActContext
 from streamops.spec import StreamSpec
 from streamops.spec.names import dag_id_of
 from streamops.spec.wire import spec_fingerprint, spec_text
@@ -104,7 +104,7 @@ class StreamStatus:
     """The newest sign of a supervisor, by its own clock."""
     unattended: str = ""
     """Since when nobody looks after the stream; empty while somebody does, or where that was not asked."""
-    backfills: tuple[BackfillStanding, ...] = ()
+    backfills: tuple[BackfillStatus, ...] = ()
     """Those that are not finished, where that was asked."""
     unknown_records: int = 0
     """Records that only a newer version understands."""
@@ -134,7 +134,7 @@ class StreamStatus:
         )
 
 
-def stream_status(look: Look, spec: StreamSpec, *, around: Surroundings | None = None) -> StreamStatus:
+def stream_status(look: Look, spec: StreamSpec, *, around: ActContext | None = None) -> StreamStatus:
     """The status behind one look. A single look can't tell a hung driver: whether a beat moves takes two.
 
     Without `around`, nothing is said of who looks after the stream, nor of running against declared.
@@ -192,7 +192,7 @@ def _with_failures(status: StreamStatus, state: LogState, spec: StreamSpec, *, n
     )
 
 
-def _unattended(around: Surroundings | None, state: LogState, now: datetime) -> str:
+def _unattended(around: ActContext | None, state: LogState, now: datetime) -> str:
     """A stream that is stopped on purpose needs nobody."""
     if around is None or state.desire is Desire.STOPPED or not around.is_unattended(now):
         return ""
@@ -262,7 +262,7 @@ def _newest_open(observation: Observation) -> EpochFacts | None:
     return numbers.get(newest.number) if newest else None
 
 
-def _drift(facts: EpochFacts | None, spec: StreamSpec, around: Surroundings | None) -> Drift | None:
+def _drift(facts: EpochFacts | None, spec: StreamSpec, around: ActContext | None) -> Drift | None:
     """A catch-up of a live stream is meant to be run otherwise than declared."""
     if facts is None or around is None or facts.epoch.claim.mode is not spec.own_run:
         return None
@@ -279,7 +279,7 @@ def _failures_last_hour(failures: Sequence[Failure], now: datetime) -> int:
     return sum(now - min(failure.at, now) < BUDGET_WINDOW for failure in failures)
 
 
-def _was_never_begun(phase: Phase, around: Surroundings | None) -> bool:
+def _was_never_begun(phase: Phase, around: ActContext | None) -> bool:
     """A new declaration that no supervisor has come across yet is news, not an alarm."""
     return phase is Phase.NEW and around is not None and around.attendance is None
 

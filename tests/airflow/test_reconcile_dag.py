@@ -18,8 +18,8 @@ from streamops.airflow.triggers import StreamTrigger
 from streamops.control import codec
 from streamops.control.attendance import Attendance, attendance_address, read_attendance
 from streamops.control.records import Author
-from streamops.reconcile.book import AwaitedStream, FindingBook, read_book, write_book
 from streamops.reconcile.facts import StreamTask
+from streamops.reconcile.finding_store import AwaitedStream, FindingStore, read_book, write_book
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
 from support.settings import a_declared_stream
@@ -235,7 +235,7 @@ def test_one_bad_declaration_hides_no_other_stream(place, server, caplog):
     long_ago = datetime.now(UTC) - LONG
     os.utime(place.config, (long_ago.timestamp(), long_ago.timestamp()))
     awaited = AwaitedStream(stream="clicks", since=long_ago)
-    write_book(LocalStorage(), load_settings(place.config).state_root, FindingBook(awaited=(awaited,)))
+    write_book(LocalStorage(), load_settings(place.config).state_root, FindingStore(awaited=(awaited,)))
 
     with pytest.raises(AirflowFailException, match="2 critical") as failed:
         run_reconciler(place.config)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from streamops.backfill import AskedRange, OffsetBound, RangeRefused, StepsFound, TimeBound
-from streamops.backfill.backfill_desk import AskedBackfill, BackfillDesk
+from streamops.backfill import OffsetBound, RangeRefused, RequestedRange, StepsFound, TimeBound
+from streamops.backfill.backfill_service import BackfillService, RequestedBackfill
 from streamops.backfill.source_ranges import KafkaRanges
 from streamops.clock import SystemClock
 from streamops.control.kafka_offsets import Offsets
@@ -38,7 +38,7 @@ def test_a_plan_over_a_topic_is_refused_over_another_one_of_that_name(
     cluster.create("again")
     cluster.produce("again", 9)
     source = KafkaSource(bootstrap_servers=cluster.bootstrap, topics=("again",))
-    desk = BackfillDesk(
+    desk = BackfillService(
         a_stream(source=source, checkpoint=f"file://{tmp_path}/orders"),
         storage=LocalStorage(),
         clock=SystemClock(),
@@ -46,8 +46,8 @@ def test_a_plan_over_a_topic_is_refused_over_another_one_of_that_name(
         broker=broker,
         others={},
     )
-    asked = AskedBackfill(
-        range=AskedRange(begin=offsets("again", 2), end=offsets("again", 8), slack=timedelta(0)),
+    asked = RequestedBackfill(
+        range=RequestedRange(begin=offsets("again", 2), end=offsets("again", 8), slack=timedelta(0)),
         reason="a wrong rate",
         table=f"file://{tmp_path}/again",
     )
@@ -87,7 +87,7 @@ def test_a_range_ends_where_readers_of_committed_records_come_to(
         options=(("kafka.isolation.level", "read_committed"),),
     )
     ranges = KafkaRanges(broker=broker, topics=source.topics, reads_committed=source.reads_committed)
-    of_all_time = AskedRange(
+    of_all_time = RequestedRange(
         begin=TimeBound(at=datetime.now(UTC) - timedelta(days=1)),
         end=TimeBound(at=datetime.now(UTC) + timedelta(days=1)),
     )
@@ -99,7 +99,7 @@ def test_a_range_ends_where_readers_of_committed_records_come_to(
     assert found.chunks[-1] == Offsets.of({("paid", 0): 4})
     assert any("a transaction is open" in note for note in found.notes)
     refused = ranges.steps(
-        AskedRange(begin=offsets("paid", 0), end=offsets("paid", 5)), chunk=100, accepts_expired=False
+        RequestedRange(begin=offsets("paid", 0), end=offsets("paid", 5)), chunk=100, accepts_expired=False
     )
     assert isinstance(refused, RangeRefused)
     assert "ends at 4 for readers of committed records" in refused.reasons[0]

@@ -11,7 +11,7 @@ import pytest
 from streamops.clock import SystemClock
 from streamops.control.layout import control_folder
 from streamops.diagnosis.companions import inspect_checkpoints
-from streamops.fleet.coverage_round import CoverageDoors, CoveragePace, run_coverage_round
+from streamops.fleet.coverage_round import CoveragePace, CoveragePorts, run_coverage_round
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.retention import PartitionState
@@ -53,7 +53,7 @@ class Rounds:
 
     def round(self, *, limit=timedelta(seconds=20)):
         """The verdicts of one round, by stream."""
-        doors = CoverageDoors(
+        doors = CoveragePorts(
             storage_for=lambda address: self.storage,
             access_for=lambda spec: KafkaAccess(bootstrap=spec.source.bootstrap_servers),
             broker_for=lambda access: ConfluentBroker(access, SystemClock(), limit=limit),

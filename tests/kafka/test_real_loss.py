@@ -21,7 +21,7 @@ from streamops.retention import PartitionState
 from streamops.retention.forecast import CHECK_INTERVAL, Basis, Forecast, Waiting, forecast, jumps
 from streamops.retention.growth import EndSample
 from streamops.retention.lag import StreamLag
-from streamops.retention.lag_look import LagDoors, lags_of
+from streamops.retention.observe_lag import LagPorts, lags_of
 from streamops.spec import KafkaSource
 from streamops.storage.memory import MemoryStorage
 from support.checkpoints import commit, metadata, offsets
@@ -112,7 +112,7 @@ class DeadQuery:
             self.storage.write(f"{self.spec.checkpoint}/{name}", content)
 
     def lag(self) -> StreamLag:
-        doors = LagDoors(
+        doors = LagPorts(
             storage_for=lambda address: self.storage,
             access_for=lambda spec: KafkaAccess(bootstrap=spec.source.bootstrap_servers),
             broker_for=lambda access: self.broker,

@@ -23,7 +23,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from streamops.backfill.asked_text import range_of
-from streamops.backfill.backfill_desk import AskedBackfill, BackfillDesk
+from streamops.backfill.backfill_service import BackfillService, RequestedBackfill
 from streamops.control.backfill_plan import BackfillPlan
 from streamops.control.drivers import DriverTraces
 from streamops.control.records import ClaimMode, Outcome
@@ -64,10 +64,10 @@ def planned(one: BackfillBench, begin: str, end: str, *, chunk: int) -> Backfill
     """The plan that a person gets at the desk of the declared stream, which writes elsewhere itself."""
     own = SinkSpec(table=f"file://{one.root}/own", dead_letters=f"file://{one.root}/own_dead")
     declared = replace(one.spec, checkpoint=f"file://{one.root}/orders", sink=own)
-    desk = BackfillDesk(
+    desk = BackfillService(
         declared, storage=one.storage, clock=FakeClock(AFTERWARDS), author=SUPERVISOR, broker=None, others={}
     )
-    asked = AskedBackfill(
+    asked = RequestedBackfill(
         range=range_of(begin, end, slack=seconds(0)),
         reason="a wrong rate",
         table=one.spec.sink.table,

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from streamops.backfill import AskedRange, OffsetBound, RangeFound, TimeBound, chunks_of, find_range
+from streamops.backfill import OffsetBound, RangeFound, RequestedRange, TimeBound, chunks_of, find_range
 from streamops.clock import SystemClock
 from streamops.control.kafka_offsets import Offsets
 from streamops.control.records import DriverHandle, Outcome
@@ -88,22 +88,22 @@ def read_stamps(cluster: Cluster, partition: int) -> list[int]:
     return stamps
 
 
-def asked_in_offsets(chance: random.Random) -> AskedRange:
+def asked_in_offsets(chance: random.Random) -> RequestedRange:
     ends = [sorted(chance.randint(0, size) for _ in "ab") for size in SIZES]
     first, last = ({(TOPIC, n): end[which] for n, end in enumerate(ends)} for which in (0, 1))
-    return AskedRange(begin=OffsetBound(offsets=Offsets.of(first)), end=OffsetBound(offsets=Offsets.of(last)))
+    return RequestedRange(begin=OffsetBound(offsets=Offsets.of(first)), end=OffsetBound(offsets=Offsets.of(last)))
 
 
-def asked_in_times(chance: random.Random) -> AskedRange:
+def asked_in_times(chance: random.Random) -> RequestedRange:
     first, last = sorted(chance.sample(range(86_400_000), 2))
-    return AskedRange(
+    return RequestedRange(
         begin=TimeBound(at=BEGIN + timedelta(milliseconds=first)),
         end=TimeBound(at=BEGIN + timedelta(milliseconds=last)),
         slack=LATENESS,
     )
 
 
-def wanted(stock: Stock, asked: AskedRange) -> set[tuple[int, int]]:
+def wanted(stock: Stock, asked: RequestedRange) -> set[tuple[int, int]]:
     """Partition and offset of what belongs to a range, from the question and the records alone."""
     if isinstance(asked.begin, OffsetBound) and isinstance(asked.end, OffsetBound):
         firsts, lasts = asked.begin.offsets.by_partition(), asked.end.offsets.by_partition()
@@ -119,7 +119,7 @@ def wanted(stock: Stock, asked: AskedRange) -> set[tuple[int, int]]:
     }
 
 
-def found(stock: Stock, asked: AskedRange) -> RangeFound:
+def found(stock: Stock, asked: RequestedRange) -> RangeFound:
     broker = ConfluentBroker(KafkaAccess(bootstrap=stock.cluster.bootstrap), SystemClock(), limit=timedelta(seconds=20))
     facts = broker.scan([TOPIC])
     places = [(TOPIC, number) for number in range(len(SIZES))]

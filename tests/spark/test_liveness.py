@@ -22,7 +22,7 @@ from streamops.control.assignment import Assignment, KafkaInput
 from streamops.control.drivers import Heartbeat, QueryBeat, QueryStep, read_traces
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.control.records import ClaimMode
-from streamops.liveness import Liveness, LivenessKind, Rhythm, StallAction, StallPolicy, judge_liveness
+from streamops.liveness import Liveness, LivenessKind, StallAction, StallPolicy, StreamPace, judge_liveness
 from streamops.progress import ProgressHistory, read_progress
 from streamops.spark.lease import DriverIdentity, Lease
 from streamops.spark.query import RunningQueries, planned_queries
@@ -42,7 +42,7 @@ PATIENCE = 30
 
 CONTROL = control_folder(CHECKPOINT)
 INSTANCE = "0123456789abcdef"
-RHYTHM = Rhythm(trigger_interval=seconds(1), stop_grace=seconds(2), takeover=seconds(60))
+RHYTHM = StreamPace(trigger_interval=seconds(1), stop_grace=seconds(2), takeover=seconds(60))
 HASTY = StallPolicy(window_floor=seconds(1), restart_floor=seconds(2), first_batch=seconds(1))
 """A second is long here."""
 CALM = StallPolicy(window_floor=seconds(5), restart_floor=seconds(5), first_batch=seconds(PATIENCE))

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from streamops.diagnosis.checkup import check
+from streamops.diagnosis.observe_sink import SinkPlace
 from streamops.diagnosis.plan import Safety
-from streamops.diagnosis.sink_look import SinkPlace
 from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
 from support import sink_queries

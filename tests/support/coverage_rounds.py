@@ -7,15 +7,15 @@ from datetime import timedelta
 from streamops.errors import SettingsError
 from streamops.fleet.coverage_round import (
     FOLDER,
-    CoverageDoors,
     CoveragePace,
+    CoveragePorts,
     look_at_coverage,
     run_coverage_round,
 )
 from streamops.fleet.health_history import HealthHistory
-from streamops.fleet.health_look import HealthLook
+from streamops.fleet.observe_health import HealthLook
 from streamops.fleet.verdict_change import VerdictChange
-from streamops.fleet.verdict_keeping import RoundReport
+from streamops.fleet.verdict_store import RoundReport
 from streamops.kafka.access import KafkaAccess
 from streamops.retention.coverage_history import read_past
 from streamops.spec import KafkaSource, StreamSpec
@@ -100,9 +100,9 @@ class Readers:
         source = KafkaSource(bootstrap_servers="broker:9092", topics=(name,))
         return a_stream(name, checkpoint=f"file:///data/checkpoints/{name}", source=source)
 
-    def _doors(self, through: Callable[[Storage], Storage]) -> CoverageDoors:
+    def _doors(self, through: Callable[[Storage], Storage]) -> CoveragePorts:
         storage = through(self.storage)
-        return CoverageDoors(
+        return CoveragePorts(
             storage_for=lambda address: storage,
             access_for=lambda spec: KafkaAccess(bootstrap=spec.source.bootstrap_servers),
             broker_for=self._client,

@@ -20,7 +20,7 @@ from streamops.errors import StorageError
 from streamops.launch import SubmitRequest
 from streamops.spark.failure import exit_record
 from streamops.spark.lease import DriverIdentity, Lease
-from streamops.spark.query_watch import QuerySight
+from streamops.spark.query_watch import QueryView
 from streamops.spark.report import DriverReport
 from streamops.spark.watchdog import Watchdog
 from streamops.storage import Storage, join
@@ -129,7 +129,7 @@ class SimulatedDriver:
         if self._standing.stop:
             self.leave(Outcome.STOPPED, self._standing.stop)
             return
-        self._report.saw([QuerySight(query_id=QUERY_ID, name="orders", step=QueryStep.WAITING)])
+        self._report.saw([QueryView(query_id=QUERY_ID, name="orders", step=QueryStep.WAITING)])
         if self.is_idle:
             return
         try:

@@ -8,7 +8,7 @@ from streamops.control.layout import control_folder, log_folder
 from streamops.control.log import LogReader
 from streamops.control.records import Position, VerdictChanged
 from streamops.fleet.health_history import HealthHistory
-from streamops.fleet.health_round import RoundDoors, RoundPace, RoundReport, run_round
+from streamops.fleet.health_round import RoundPace, RoundPorts, RoundReport, run_round
 from streamops.fleet.verdict_change import VerdictChange
 from streamops.spec import StreamSpec
 from streamops.storage import Storage, join
@@ -73,7 +73,7 @@ class Fleet:
     ) -> RoundReport:
         """One round; `through` is what lies between it and the files."""
         storage = through(self.storage)
-        doors = RoundDoors(
+        doors = RoundPorts(
             storage_for=lambda address: storage, clock=self.clock, author=SUPERVISOR, on_change=self.on_change
         )
         return run_round(self.specs, state_root=self.state_root, doors=doors, pace=pace or RoundPace.within(EVERY))

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from streamops.control.attendance import UNATTENDED_AFTER, AttendanceBook
+from streamops.control.attendance import UNATTENDED_AFTER, AttendanceStore
 from streamops.control.codec import encode_record
 from streamops.control.layout import record_address
 from streamops.control.records import Author, Body
-from streamops.reconcile import DeclaredStreams, Doors, FindingKind, Reconciler, Report
+from streamops.reconcile import DeclaredStreams, FindingKind, ReconcilePorts, Reconciler, Report
 from streamops.reconcile.facts import StreamTask
 from support.launcher import FakeDriver
 from support.records import a_record
@@ -51,7 +51,7 @@ class Place:
         self.patience = seconds(5)
 
     def reconcile(self, *, act: bool = False) -> Report:
-        doors = Doors(
+        doors = ReconcilePorts(
             storage_for=lambda address: self.storage,
             launcher=self.launcher,
             clock=self.world.clock,
@@ -73,7 +73,7 @@ class Place:
 
     def sign(self, by: Author = TRIGGER) -> None:
         """A supervisor looks after the stream now."""
-        book = AttendanceBook(self.storage, self.world.state_root, stream="orders", author=by, clock=self.world.clock)
+        book = AttendanceStore(self.storage, self.world.state_root, stream="orders", author=by, clock=self.world.clock)
         book.sign()
 
     def leave_alone(self) -> None:

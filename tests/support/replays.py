@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from streamops.control.records import Author
 from streamops.dead_letters import RecordPosition
 from streamops.dead_letters.choice import Candidate, Choice, choose
-from streamops.dead_letters.desk import ReplayDesk
 from streamops.dead_letters.reading import RawRecord
 from streamops.dead_letters.replay import Replay, first_positions, holders
-from streamops.dead_letters.shelf import ReplayShelf
+from streamops.dead_letters.replay_service import ReplayService
+from streamops.dead_letters.replay_store import ReplayStore
 from streamops.errors import StorageError
 from streamops.storage.memory import MemoryStorage
 from support.brokers import FakeBroker
@@ -64,11 +64,11 @@ class ReplayTrial:
         self.sender = FakeSender(self.broker)
         self.letters = FakeLetters()
         self.storage = MortalStorage()
-        self.shelf = ReplayShelf(storage=self.storage, checkpoint="file:///checkpoints/orders")
+        self.shelf = ReplayStore(storage=self.storage, checkpoint="file:///checkpoints/orders")
 
-    def desk(self, author: Author = ENDED) -> ReplayDesk:
+    def desk(self, author: Author = ENDED) -> ReplayService:
         """By default of a process that has ended once the test goes on."""
-        return ReplayDesk(
+        return ReplayService(
             stream="orders",
             shelf=self.shelf,
             broker=self.broker,

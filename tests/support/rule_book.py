@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from streamops.diagnosis.judge import explanations
-from streamops.retention.kafka_look import EXPLANATIONS
+from streamops.retention.checkup_with_kafka import EXPLANATIONS
 
 BOOK = Path(__file__).parents[2] / "docs" / "findings.md"
 HEAD = """# Findings

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from streamops.airflow.act_desk import build_desk
-from streamops.airflow.one_look import OneLook
+from streamops.airflow.services import build_desk
+from streamops.airflow.single_flight import OneLook
 from streamops.operations.act_plan import Act
 from streamops.operations.act_progress import ActProgress, AwaitedStart, Stage
-from streamops.operations.desk import Desk
+from streamops.operations.stream_operations import StreamOperations
 
 T = TypeVar("T")
 
@@ -76,7 +76,7 @@ class ActTrigger(BaseTrigger):
         """
         loop = asyncio.get_running_loop()
         fires_from = loop.time() + self.quiet_seconds
-        desk: Desk | None = None
+        desk: StreamOperations | None = None
         while True:
             try:
                 if desk is None:
@@ -95,10 +95,10 @@ class ActTrigger(BaseTrigger):
                 }
             await asyncio.sleep(self.interval_seconds)
 
-    def _build(self) -> Desk:
+    def _build(self) -> StreamOperations:
         return build_desk(self.stream, self.config, actor="airflow:trigger")
 
-    def _look(self, desk: Desk) -> Callable[[], ActProgress]:
+    def _look(self, desk: StreamOperations) -> Callable[[], ActProgress]:
         awaited = AwaitedStart(epoch=self.epoch, commit=self.commit)
         return lambda: desk.progress(Act(self.act), awaited)
 

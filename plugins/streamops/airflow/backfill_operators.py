@@ -8,16 +8,16 @@ from typing import Any
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from streamops.airflow.act_desk import build_backfill_desk
 from streamops.airflow.run_operator import RunOperator, actor_of
+from streamops.airflow.services import build_backfill_desk
 from streamops.backfill.asked_text import range_of
-from streamops.backfill.backfill_desk import AskedBackfill, BackfillDesk, PlannedBackfill
-from streamops.backfill.backfill_words import plan_lines, refusal_lines
+from streamops.backfill.backfill_service import BackfillService, PlannedBackfill, RequestedBackfill
+from streamops.backfill.backfill_text import plan_lines, refusal_lines
 from streamops.backfill.budget import BUDGET
 from streamops.backfill.report import RunOutcome
-from streamops.backfill.run_desk import RunDesk
+from streamops.backfill.run_service import RunService
 from streamops.control.backfill_plan import BackfillPlan
-from streamops.control.backfill_shelf import id_from
+from streamops.control.backfill_store import id_from
 from streamops.errors import BackfillError, ControlLogError, ObjectExistsError, SettingsError, StreamOpsError
 from streamops.settings.folders import asked_folder
 from streamops.settings.load import project_root
@@ -28,7 +28,7 @@ class BackfillForm:
     """What was filled in."""
 
     stream: str
-    asked: AskedBackfill
+    asked: RequestedBackfill
     is_dry_run: bool
 
     @classmethod
@@ -38,7 +38,7 @@ class BackfillForm:
         try:
             return cls(
                 stream=str(params["stream"]),
-                asked=AskedBackfill(
+                asked=RequestedBackfill(
                     range=range_of(str(params["from"]), str(params["to"]), slack=_slack(params["slack_minutes"])),
                     reason=str(params["reason"]).strip(),
                     table=_folder(params, "table", config),
@@ -64,14 +64,14 @@ def _slack(minutes: Any) -> timedelta:
         raise SettingsError(f"slack_minutes: found {minutes!r}, expected a number of minutes") from error
 
 
-def _desk(form: BackfillForm, config: str, context: Context) -> BackfillDesk:
+def _desk(form: BackfillForm, config: str, context: Context) -> BackfillService:
     try:
         return build_backfill_desk(form.stream, config, actor=actor_of(context))
     except SettingsError as error:
         raise AirflowFailException(str(error)) from error
 
 
-def _planned(desk: BackfillDesk, form: BackfillForm, name: str) -> PlannedBackfill:
+def _planned(desk: BackfillService, form: BackfillForm, name: str) -> PlannedBackfill:
     planned = desk.plan(form.asked, backfill=name)
     if planned.plan is None:
         raise AirflowFailException("\n".join(refusal_lines(form.stream, planned)))
@@ -162,7 +162,7 @@ class BackfillOperator(RunOperator):
         """By the run of the DAG: a further try finds its plan."""
         return id_from(context["dag_run"].run_id)
 
-    def go_on(self, runs: RunDesk, number: int, mark: str) -> int:
+    def go_on(self, runs: RunService, number: int, mark: str) -> int:
         """A further try goes on where the earlier one stood, after a park or an end too: whoever clears the task wants that."""
         report = runs.report(number)
         if report.is_over:
@@ -170,7 +170,7 @@ class BackfillOperator(RunOperator):
         runs.release(f"{self.reason} {mark}")
         return number
 
-    def ask(self, runs: RunDesk, mark: str) -> int:
+    def ask(self, runs: RunService, mark: str) -> int:
         """Put the run on record. What was parked is tried again: whoever starts the task anew wants that."""
         runs.release(f"{self.reason} {mark}")
         try:

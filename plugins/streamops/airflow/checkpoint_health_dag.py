@@ -19,10 +19,10 @@ from airflow.sdk import DAG
 
 from streamops.airflow.verdict_rounds import VerdictRounds, rounds_dag, run_gather, shards_of
 from streamops.clock import SystemClock
-from streamops.fleet.health_look import HealthLook
-from streamops.fleet.health_round import RoundDoors, look_once, run_round
+from streamops.fleet.health_round import RoundPorts, look_once, run_round
+from streamops.fleet.observe_health import HealthLook
 from streamops.fleet.verdict_change import OnChange
-from streamops.fleet.verdict_keeping import RoundPace, RoundReport
+from streamops.fleet.verdict_store import RoundPace, RoundReport
 from streamops.operations.requests import this_author
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
@@ -65,9 +65,9 @@ def _look(settings: Settings, spec: StreamSpec) -> HealthLook:
     return look_once(spec, state_root=settings.state_root, doors=_doors(settings, None), pace=_pace(settings))
 
 
-def _doors(settings: Settings, on_change: OnChange | None) -> RoundDoors:
+def _doors(settings: Settings, on_change: OnChange | None) -> RoundPorts:
     author = this_author(f"airflow:{namespaced(settings.namespace, CHECKPOINT_HEALTH_DAG)}")
-    return RoundDoors(storage_for=settings.storage_for, clock=SystemClock(), author=author, on_change=on_change)
+    return RoundPorts(storage_for=settings.storage_for, clock=SystemClock(), author=author, on_change=on_change)
 
 
 def _pace(settings: Settings) -> RoundPace:

@@ -8,15 +8,15 @@ from typing import Any
 from airflow.sdk import DAG, BaseOperator, Context, Param
 from airflow.sdk.exceptions import AirflowFailException
 
-from streamops.airflow.act_desk import build_desk
 from streamops.airflow.act_trigger import ActTrigger
 from streamops.airflow.explicit_dag import FORMS_AT_ONCE, URGENT, explicit_dag
 from streamops.airflow.forms import reason_param, stream_param
+from streamops.airflow.services import build_desk
 from streamops.errors import ControlLogError, SettingsError
 from streamops.operations.act_plan import Act, ActPlan
 from streamops.operations.act_progress import AwaitedStart, Stage
-from streamops.operations.desk import Desk
 from streamops.operations.find_request import FoundRequest
+from streamops.operations.stream_operations import StreamOperations
 from streamops.settings import Settings
 from streamops.spec.names import namespaced
 
@@ -114,13 +114,13 @@ class _ActsOperator(BaseOperator):
         super().__init__(**kwargs)
         self.config = config
 
-    def _desk(self, asked: ActRequest) -> Desk:
+    def _desk(self, asked: ActRequest) -> StreamOperations:
         try:
             return build_desk(asked.stream, self.config, actor=asked.actor)
         except SettingsError as error:
             raise AirflowFailException(str(error)) from error
 
-    def _plan(self, desk: Desk, asked: ActRequest) -> ActPlan:
+    def _plan(self, desk: StreamOperations, asked: ActRequest) -> ActPlan:
         """The plan, in the log. Trouble with files is tried again; an act that makes no sense is not."""
         try:
             plan = desk.plan(asked.act, reason=asked.reason, force=asked.force)
@@ -131,7 +131,7 @@ class _ActsOperator(BaseOperator):
             self.log.warning("stream=%s %s", asked.stream, warning)
         return plan
 
-    def _on_record(self, desk: Desk, asked: ActRequest) -> FoundRequest | None:
+    def _on_record(self, desk: StreamOperations, asked: ActRequest) -> FoundRequest | None:
         found = desk.find(asked.mark, since=asked.since)
         if found:
             self.log.info("stream=%s %s is on record already: record %d", asked.stream, asked.act, found.record.number)

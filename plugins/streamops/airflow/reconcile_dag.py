@@ -18,10 +18,10 @@ from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
 from streamops.launch.local import LocalLauncher
 from streamops.operations.requests import this_author
-from streamops.reconcile import DeclaredStreams, Doors, Reconciler, ReconcileSeverity, Report
+from streamops.reconcile import DeclaredStreams, ReconcilePorts, Reconciler, ReconcileSeverity, Report
 from streamops.reconcile.facts import StreamTask
 from streamops.reconcile.finding import ReconcileFinding, told
-from streamops.reconcile.look import written_at
+from streamops.reconcile.observe import written_at
 from streamops.settings import Settings, settings_in_force
 from streamops.spec import Mode
 from streamops.spec.names import catchup_dag_id, namespaced, stream_dag_id
@@ -128,7 +128,7 @@ def _reconciler(settings: Settings) -> Reconciler:
         left=frozenset(kept.name for kept in settings.kept if kept.has_left),
         changed_at=written_at(settings.path),
     )
-    doors = Doors(
+    doors = ReconcilePorts(
         storage_for=settings.storage_for,
         launcher=LocalLauncher(),
         clock=SystemClock(),

@@ -22,10 +22,10 @@ from airflow.sdk import DAG
 from streamops.airflow.kafka_access import kafka_access
 from streamops.airflow.verdict_rounds import VerdictRounds, rounds_dag, run_gather, shards_of
 from streamops.clock import SystemClock
-from streamops.fleet.coverage_round import CoverageDoors, CoveragePace, look_at_coverage, run_coverage_round
-from streamops.fleet.health_look import HealthLook
+from streamops.fleet.coverage_round import CoveragePace, CoveragePorts, look_at_coverage, run_coverage_round
+from streamops.fleet.observe_health import HealthLook
 from streamops.fleet.verdict_change import OnChange
-from streamops.fleet.verdict_keeping import RoundReport
+from streamops.fleet.verdict_store import RoundReport
 from streamops.kafka.access import KafkaAccess
 from streamops.kafka.broker import Broker
 from streamops.kafka.confluent import ConfluentBroker
@@ -77,8 +77,8 @@ def _look(settings: Settings, spec: StreamSpec) -> HealthLook:
     return look_at_coverage(spec, doors=_doors(settings, None), pace=_pace(settings))
 
 
-def _doors(settings: Settings, on_change: OnChange | None) -> CoverageDoors:
-    return CoverageDoors(
+def _doors(settings: Settings, on_change: OnChange | None) -> CoveragePorts:
+    return CoveragePorts(
         storage_for=settings.storage_for,
         access_for=kafka_access,
         broker_for=lambda access: broker_at(access),

@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass
 
-from streamops.airflow.act_desk import build_run_desk
+from streamops.airflow.services import build_run_desk
 
 log = logging.getLogger(__name__)
 

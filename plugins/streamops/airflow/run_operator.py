@@ -8,12 +8,12 @@ from typing import Any, NoReturn
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from streamops.airflow.act_desk import build_run_desk
 from streamops.airflow.act_log import tell_act
 from streamops.airflow.run_end import RunOfTask
 from streamops.airflow.run_trigger import RunTrigger
+from streamops.airflow.services import build_run_desk
 from streamops.backfill.report import RunOutcome, RunReport
-from streamops.backfill.run_desk import RunDesk
+from streamops.backfill.run_service import RunService
 from streamops.control.records import ClaimMode
 from streamops.control.state import Desire
 from streamops.errors import ControlLogError, SettingsError, StreamOpsError
@@ -93,7 +93,7 @@ class RunOperator(BaseOperator):
         ending.start()
         ending.join(KILL_PATIENCE.total_seconds())
 
-    def run_desk(self, context: Context) -> RunDesk:
+    def run_desk(self, context: Context) -> RunService:
         """Where the run is asked for and followed. SettingsError."""
         return build_run_desk(
             self.stream, self.config, actor=actor_of(context), may_submit=True, backfill=self.backfill_id(context)
@@ -112,7 +112,7 @@ class RunOperator(BaseOperator):
         """Which backfill of the stream is meant; empty for the stream itself."""
         return ""
 
-    def go_on(self, runs: RunDesk, number: int, mark: str) -> int:
+    def go_on(self, runs: RunService, number: int, mark: str) -> int:
         """A further try: the number of the run that an earlier one asked for.
 
         Whoever clears a task whose run was stopped before it had read everything wants another one.
@@ -120,7 +120,7 @@ class RunOperator(BaseOperator):
         report = runs.report(number)
         return self.ask(runs, mark) if report.is_over and report.outcome is not RunOutcome.FINISHED else number
 
-    def ask(self, runs: RunDesk, mark: str) -> int:
+    def ask(self, runs: RunService, mark: str) -> int:
         """Put the run on record, unless there is nothing to do or somebody else is at work; its number."""
         look = runs.look()
         if (left := runs.left_run(look)) is not None:
@@ -149,7 +149,7 @@ class RunOperator(BaseOperator):
             # Somebody was faster than this task: stopped it, or asked for a run as well.
             raise AirflowSkipException(str(error)) from error
 
-    def _see_through(self, context: Context, runs: RunDesk, number: int, *, memory: str = "") -> dict[str, Any]:
+    def _see_through(self, context: Context, runs: RunService, number: int, *, memory: str = "") -> dict[str, Any]:
         """Do what is to be done now; the result when it is over. Trouble with files or connections is a wait."""
         self._run = self._of_task(context, number)
         if self._was_signalled:

@@ -15,7 +15,7 @@ from streamops.airflow.triggers import StreamTrigger
 from streamops.backfill import progress_of
 from streamops.backfill.derived import backfill_spec
 from streamops.control.backfill_plan import BackfillPlan
-from streamops.control.backfill_shelf import read_plan
+from streamops.control.backfill_store import read_plan
 from streamops.diagnosis.companions import read_checkpoints
 from streamops.errors import StreamOpsError
 from streamops.spec import StreamSpec

@@ -9,7 +9,7 @@ from streamops.airflow.explicit_dag import FORMS_AT_ONCE, URGENT, explicit_dag
 from streamops.airflow.forms import reason_param, stream_param
 from streamops.airflow.run_operator import RunOperator
 from streamops.backfill.asked_text import EXPECTED
-from streamops.backfill.backfill_desk import CHUNK
+from streamops.backfill.backfill_service import CHUNK
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
 from streamops.spec.names import dag_id_of, namespaced

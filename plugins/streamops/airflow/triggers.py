@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from streamops.airflow.declared_supervisor import DeclaredSupervisor
-from streamops.airflow.one_look import OneLook
+from streamops.airflow.single_flight import OneLook
 from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
 from streamops.settings.follow import SharedSettings

@@ -1,13 +1,13 @@
 """Judgement on bounded backfills: from where to where, in which steps, how long, and what the sink makes of it. Pure."""
 
 from streamops.backfill.asked import (
-    AskedRange,
     Expired,
     Missing,
     OffsetBound,
     PatternBound,
     RangeFound,
     RangeRefused,
+    RequestedRange,
     StepsFound,
     TimeBound,
     VersionBound,
@@ -19,7 +19,6 @@ from streamops.backfill.progress import BackfillProgress, progress_of
 from streamops.backfill.sink_effect import OwnSink, SinkChosen, SinkRefused, choose_sink
 
 __all__ = [
-    "AskedRange",
     "BackfillEstimate",
     "BackfillProgress",
     "Expired",
@@ -29,6 +28,7 @@ __all__ = [
     "PatternBound",
     "RangeFound",
     "RangeRefused",
+    "RequestedRange",
     "SinkChosen",
     "SinkRefused",
     "StepsFound",

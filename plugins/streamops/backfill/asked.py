@@ -66,7 +66,7 @@ Bound = TimeBound | OffsetBound | VersionBound | PatternBound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedRange:
+class RequestedRange:
     """From a bound on, up to but without another. Raises ValueError for a negative slack."""
 
     begin: Bound

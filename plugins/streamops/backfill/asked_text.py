@@ -3,7 +3,7 @@
 import re
 from datetime import datetime, timedelta
 
-from streamops.backfill import AskedRange, OffsetBound, PatternBound, TimeBound, VersionBound
+from streamops.backfill import OffsetBound, PatternBound, RequestedRange, TimeBound, VersionBound
 from streamops.backfill.asked import Bound
 from streamops.control.kafka_offsets import Offsets
 from streamops.errors import SettingsError
@@ -16,14 +16,14 @@ FILES = "files:"
 _VERSION = re.compile(r"v(\d{1,18})", re.ASCII)
 
 
-def range_of(begin: str, end: str, *, slack: timedelta) -> AskedRange:
+def range_of(begin: str, end: str, *, slack: timedelta) -> RequestedRange:
     """From two texts, the second of which may be left out for files. SettingsError for what is no end of a range.
 
     ValueError for a negative slack.
     """
     if begin.startswith(FILES) and not end:
         end = begin
-    return AskedRange(begin=_bound(begin, "from"), end=_bound(end, "to"), slack=slack)
+    return RequestedRange(begin=_bound(begin, "from"), end=_bound(end, "to"), slack=slack)
 
 
 def _bound(text: str, name: str) -> Bound:

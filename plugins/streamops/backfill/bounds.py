@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from streamops.backfill.asked import AskedRange, Bound, Expired, OffsetBound, RangeFound, RangeRefused, TimeBound
+from streamops.backfill.asked import Bound, Expired, OffsetBound, RangeFound, RangeRefused, RequestedRange, TimeBound
 from streamops.control.kafka_offsets import Offsets, Partition
 from streamops.control.records import TopicSeen
 from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts
@@ -36,7 +36,7 @@ class _Piece:
 
 
 def find_range(
-    asked: AskedRange,
+    asked: RequestedRange,
     facts: BrokerFacts,
     *,
     begins: Mapping[Partition, TimeOffset] | None = None,
@@ -102,7 +102,7 @@ def other_topics(planned: Iterable[TopicSeen], facts: BrokerFacts) -> tuple[str,
     return tuple(told)
 
 
-def _senseless(asked: AskedRange) -> str:
+def _senseless(asked: RequestedRange) -> str:
     """Why no answer of a cluster could make the range sensible; empty where one could."""
     begin, end = asked.begin, asked.end
     if isinstance(begin, TimeBound) and isinstance(end, TimeBound) and begin.at >= end.at:
@@ -114,7 +114,7 @@ def _senseless(asked: AskedRange) -> str:
     return ""
 
 
-def _partitions(asked: AskedRange, facts: BrokerFacts) -> list[Partition]:
+def _partitions(asked: RequestedRange, facts: BrokerFacts) -> list[Partition]:
     """Those that the range names; all of the topics where it is given in times."""
     for bound in (asked.begin, asked.end):
         if isinstance(bound, OffsetBound):
@@ -175,7 +175,7 @@ def _why_there(known: PartitionFacts) -> str:
 
 
 def _pieces(
-    asked: AskedRange,
+    asked: RequestedRange,
     facts: BrokerFacts,
     held: Mapping[Partition, PartitionFacts],
     first: Mapping[Partition, int | str],
@@ -196,7 +196,7 @@ def _pieces(
 
 
 def _expired(
-    asked: AskedRange, topic: TopicFacts, known: PartitionFacts, begin: int, end: int, *, at: datetime
+    asked: RequestedRange, topic: TopicFacts, known: PartitionFacts, begin: int, end: int, *, at: datetime
 ) -> Expired | None:
     """What of the piece is deleted, or may be."""
     earliest = known.earliest or 0
@@ -223,7 +223,7 @@ def _is_kept_since(moment: datetime, topic: TopicFacts, *, at: datetime) -> bool
     return not retention.is_deleting or retention.time is None or moment > at - retention.time
 
 
-def _found(asked: AskedRange, pieces: list[_Piece], expired: tuple[Expired, ...]) -> RangeFound | RangeRefused:
+def _found(asked: RequestedRange, pieces: list[_Piece], expired: tuple[Expired, ...]) -> RangeFound | RangeRefused:
     # `earliest` counts for what was asked by offsets; by time no place lies before it. What holds nothing takes no part: nobody
     # need keep it while the backfill runs.
     held = {
@@ -249,7 +249,7 @@ def _found(asked: AskedRange, pieces: list[_Piece], expired: tuple[Expired, ...]
     )
 
 
-def _notes(asked: AskedRange, pieces: list[_Piece], expired: tuple[Expired, ...]) -> Iterator[str]:
+def _notes(asked: RequestedRange, pieces: list[_Piece], expired: tuple[Expired, ...]) -> Iterator[str]:
     held_back = [
         piece for piece in pieces if piece.facts.readable != piece.facts.latest and piece.end == piece.facts.readable
     ]

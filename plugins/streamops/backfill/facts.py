@@ -7,7 +7,7 @@ from datetime import datetime
 from streamops.backfill import BackfillProgress, progress_of
 from streamops.control.attendance import Attendance, read_attendance
 from streamops.control.backfill_plan import derived_name
-from streamops.control.backfill_shelf import backfill_ids, read_plan
+from streamops.control.backfill_store import backfill_ids, read_plan
 from streamops.control.drivers import DriverTraces, read_traces
 from streamops.control.layout import backfill_checkpoint, control_folder
 from streamops.control.log import read_record
@@ -41,7 +41,7 @@ class BackfillFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BackfillDoors:
+class BackfillPorts:
     """What backfills are read with."""
 
     storage_for: Callable[[str], Storage]
@@ -49,7 +49,7 @@ class BackfillDoors:
     state_root: str
 
 
-def read_backfills(stream: str, checkpoint: str, doors: BackfillDoors) -> tuple[BackfillFacts, ...]:
+def read_backfills(stream: str, checkpoint: str, doors: BackfillPorts) -> tuple[BackfillFacts, ...]:
     """All backfills of the declared stream with that checkpoint, by id; trouble with one is told of that one.
 
     StorageError where nobody can tell which there are.
@@ -58,14 +58,14 @@ def read_backfills(stream: str, checkpoint: str, doors: BackfillDoors) -> tuple[
     return tuple(_facts(stream, checkpoint, backfill, doors) for backfill in ids)
 
 
-def _facts(stream: str, checkpoint: str, backfill: str, doors: BackfillDoors) -> BackfillFacts:
+def _facts(stream: str, checkpoint: str, backfill: str, doors: BackfillPorts) -> BackfillFacts:
     try:
         return _read(stream, checkpoint, backfill, doors)
     except StreamOpsError as error:
         return BackfillFacts(stream=stream, id=backfill, trouble=str(error))
 
 
-def _read(stream: str, checkpoint: str, backfill: str, doors: BackfillDoors) -> BackfillFacts:
+def _read(stream: str, checkpoint: str, backfill: str, doors: BackfillPorts) -> BackfillFacts:
     """The driver is asked for after the log was read: what lives then is no thing of the past."""
     storage, address = doors.storage_for(checkpoint), backfill_checkpoint(checkpoint, backfill)
     control = control_folder(address)

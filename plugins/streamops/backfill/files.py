@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from streamops.backfill.asked import AskedRange, PatternBound, RangeRefused, StepsFound, TimeBound
+from streamops.backfill.asked import PatternBound, RangeRefused, RequestedRange, StepsFound, TimeBound
 from streamops.control.backfill_places import FilesPlace, PlannedFile
 from streamops.control.backfill_plan import Counted
 
@@ -27,7 +27,7 @@ class FolderFiles:
     """Whether these are all: more than so many are not listed."""
 
 
-def steps_of_files(asked: AskedRange, folder: FolderFiles, *, files: int) -> StepsFound | RangeRefused:
+def steps_of_files(asked: RequestedRange, folder: FolderFiles, *, files: int) -> StepsFound | RangeRefused:
     """The files of the range, the oldest first, in steps of at most so many."""
     if not folder.is_whole:
         return RangeRefused(
@@ -54,7 +54,7 @@ def steps_of_files(asked: AskedRange, folder: FolderFiles, *, files: int) -> Ste
     )
 
 
-def _chosen(asked: AskedRange, folder: FolderFiles) -> list[PlannedFile] | RangeRefused:
+def _chosen(asked: RequestedRange, folder: FolderFiles) -> list[PlannedFile] | RangeRefused:
     begin, end = asked.begin, asked.end
     if isinstance(begin, PatternBound) and begin == end:
         return _by_age(folder.files)
@@ -81,7 +81,7 @@ def _places(parts: Sequence[Sequence[PlannedFile]]) -> tuple[FilesPlace, ...]:
     return tuple(places)
 
 
-def _notes(asked: AskedRange) -> Sequence[str]:
+def _notes(asked: RequestedRange) -> Sequence[str]:
     notes = ["A file counts as it is now: one that is written over or removed before its step ends the backfill there."]
     if isinstance(asked.begin, TimeBound):
         notes.append("A file's time is that of its last change, as the storage tells it.")

@@ -4,12 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from streamops.backfill import AskedRange, RangeRefused, StepsFound, TimeBound, chunks_of, expired_between, find_range
+from streamops.backfill import (
+    RangeRefused,
+    RequestedRange,
+    StepsFound,
+    TimeBound,
+    chunks_of,
+    expired_between,
+    find_range,
+)
 from streamops.backfill.asked import Bound, ExpiredFile, ExpiredVersions, Missing, OffsetBound, PatternBound
 from streamops.backfill.bounds import other_topics
 from streamops.backfill.files import steps_of_files
 from streamops.backfill.folder_files import folder_files
-from streamops.backfill.versions import TableAsked, find_versions, steps_of_versions
+from streamops.backfill.versions import RequestedTable, find_versions, steps_of_versions
 from streamops.control.backfill_places import FilesPlace, TablePlace
 from streamops.control.backfill_plan import BackfillPlan, Counted
 from streamops.control.kafka_offsets import Offsets, Partition
@@ -26,7 +34,7 @@ from streamops.storage import ReadableStorage
 class SourceRanges(Protocol):
     """One stream's source, for backfills."""
 
-    def steps(self, asked: AskedRange, *, chunk: int, accepts_expired: bool) -> StepsFound | RangeRefused:
+    def steps(self, asked: RequestedRange, *, chunk: int, accepts_expired: bool) -> StepsFound | RangeRefused:
         """A range in steps of at most so much, or why not. StreamOpsError where the source can't be asked."""
         ...
 
@@ -48,7 +56,7 @@ class KafkaRanges:
     reads_committed: bool = False
     """Whether the stream leaves out what belongs to open and aborted transactions."""
 
-    def steps(self, asked: AskedRange, *, chunk: int, accepts_expired: bool) -> StepsFound | RangeRefused:
+    def steps(self, asked: RequestedRange, *, chunk: int, accepts_expired: bool) -> StepsFound | RangeRefused:
         if not all(isinstance(bound, TimeBound | OffsetBound) for bound in (asked.begin, asked.end)):
             return RangeRefused(
                 reasons=(f"the range {asked} names no records of a topic",),
@@ -99,9 +107,9 @@ class TableRanges:
     storage: ReadableStorage
     source: DeltaTableSource
 
-    def steps(self, asked: AskedRange, *, chunk: int, accepts_expired: bool) -> StepsFound | RangeRefused:
+    def steps(self, asked: RequestedRange, *, chunk: int, accepts_expired: bool) -> StepsFound | RangeRefused:
         facts = read_delta_table(self.storage, self.source.table)
-        table = TableAsked(
+        table = RequestedTable(
             table_id=facts.table_id,
             address=self.source.table,
             written=written_versions(self.storage, self.source.table),
@@ -143,7 +151,7 @@ class FolderRanges:
     storage: ReadableStorage
     source: FilesSource
 
-    def steps(self, asked: AskedRange, *, chunk: int, accepts_expired: bool) -> StepsFound | RangeRefused:
+    def steps(self, asked: RequestedRange, *, chunk: int, accepts_expired: bool) -> StepsFound | RangeRefused:
         """Files that are gone are not known to have been there: there is nothing to accept."""
         pattern = asked.begin.pattern if isinstance(asked.begin, PatternBound) else ""
         return steps_of_files(asked, folder_files(self.storage, self.source.path, pattern=pattern), files=chunk)

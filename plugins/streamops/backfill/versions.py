@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from streamops.backfill.asked import (
-    AskedRange,
     Bound,
     ExpiredVersions,
     RangeRefused,
+    RequestedRange,
     StepsFound,
     TimeBound,
     VersionBound,
@@ -38,7 +38,7 @@ class VersionRange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableAsked:
+class RequestedTable:
     """A table as it is asked of: what its log has, and how the stream reads it."""
 
     table_id: str
@@ -49,7 +49,9 @@ class TableAsked:
     """Of the stream's source."""
 
 
-def find_versions(asked: AskedRange, table: TableAsked, *, accepts_expired: bool) -> VersionRange | RangeRefused:
+def find_versions(
+    asked: RequestedRange, table: RequestedTable, *, accepts_expired: bool
+) -> VersionRange | RangeRefused:
     """Which versions a range stands for, and whether they are there.
 
     Order: an end that means nothing here, an empty range, versions that are not there yet, those that are there no more.
@@ -86,7 +88,7 @@ def find_versions(asked: AskedRange, table: TableAsked, *, accepts_expired: bool
 
 def steps_of_versions(
     found: VersionRange,
-    table: TableAsked,
+    table: RequestedTable,
     contents: Sequence[VersionContent],
     removed: Sequence[RemovedFile],
     *,
@@ -146,25 +148,25 @@ def _steps(
     return tuple(ends)
 
 
-def _first(bound: Bound, table: TableAsked) -> int | None:
+def _first(bound: Bound, table: RequestedTable) -> int | None:
     if isinstance(bound, VersionBound):
         return bound.version
     return _at(bound.at, table) if isinstance(bound, TimeBound) else None
 
 
-def _last(bound: Bound, table: TableAsked) -> int | None:
+def _last(bound: Bound, table: RequestedTable) -> int | None:
     if isinstance(bound, VersionBound):
         return bound.version
     return _at(bound.at, table) - 1 if isinstance(bound, TimeBound) else None
 
 
-def _at(moment: datetime, table: TableAsked) -> int:
+def _at(moment: datetime, table: RequestedTable) -> int:
     """The first version that was written then or later; the next one where none was."""
     later = (one.version for one in table.written if one.written_at >= moment)
     return next(later, table.written[-1].version + 1 if table.written else 0)
 
 
-def _missing(first: int, last: int, table: TableAsked) -> ExpiredVersions | None:
+def _missing(first: int, last: int, table: RequestedTable) -> ExpiredVersions | None:
     """From the first commit that is not there to the last. Whoever asks knows that the table has come to `last`."""
     there = [one.version for one in table.written if first <= one.version <= last]
     if len(there) == last - first + 1:

@@ -9,20 +9,20 @@ import typer
 
 from streamops.cli.act_result import ActOutcome, ActResult
 from streamops.cli.options import given
-from streamops.cli.talk import confirmed, say, waiting
+from streamops.cli.stderr import confirmed, say, waiting
 from streamops.cli.wiring import Session
 from streamops.control.records import Record
 from streamops.errors import SettingsError
 from streamops.operations.act_plan import Act, ActPlan
 from streamops.operations.act_progress import ActProgress, AwaitedStart, Stage
-from streamops.operations.desk import Carried, Desk
+from streamops.operations.stream_operations import Carried, StreamOperations
 from streamops.spec import StreamSpec
 
 WAIT_POLL = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
+class ActOptions:
     """How the person wants it done."""
 
     yes: bool
@@ -36,13 +36,18 @@ class Manner:
         return self.wait or self.limit is not None
 
 
-def perform(session: Session, desk: Desk, plan: ActPlan, manner: Manner) -> ActResult:
+def perform(session: Session, desk: StreamOperations, plan: ActPlan, manner: ActOptions) -> ActResult:
     """One of the acts that the desk knows by itself, from plan to outcome."""
     return carry_out(session, desk, plan, manner, act=lambda: desk.carry_out(plan))
 
 
 def carry_out(
-    session: Session, desk: Desk, plan: ActPlan, manner: Manner, *, act: Callable[[], Carried | tuple[Record, ...]]
+    session: Session,
+    desk: StreamOperations,
+    plan: ActPlan,
+    manner: ActOptions,
+    *,
+    act: Callable[[], Carried | tuple[Record, ...]],
 ) -> ActResult:
     """Show the plan, ask, act, wait. What was asked for is checked once more by the act itself."""
     given(plan.reason)
@@ -87,7 +92,7 @@ def ask_whether(what: str, *, yes: bool) -> None:
 
 
 def _waited(
-    session: Session, desk: Desk, result: ActResult, awaits: AwaitedStart | None, limit: timedelta
+    session: Session, desk: StreamOperations, result: ActResult, awaits: AwaitedStart | None, limit: timedelta
 ) -> ActResult:
     begun = session.clock.monotonic()
     plan = result.plan
@@ -102,7 +107,9 @@ def _waited(
     return replace(result, progress=progress, waited=waited)
 
 
-def _watch(session: Session, desk: Desk, act: Act, awaits: AwaitedStart | None, limit: timedelta) -> ActProgress:
+def _watch(
+    session: Session, desk: StreamOperations, act: Act, awaits: AwaitedStart | None, limit: timedelta
+) -> ActProgress:
     """How far the act has come when it is done, has failed, or at the latest after the limit."""
     deadline = session.clock.monotonic() + limit
     with waiting(f"waiting at most {limit.total_seconds():.0f} s until {_goal(act, desk.spec)}") as tell:

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import typer
 
-from streamops.backfill import AskedRange
+from streamops.backfill import RequestedRange
 from streamops.backfill.asked_text import FILES, range_of
-from streamops.backfill.backfill_desk import CHUNK, AskedBackfill, BackfillDesk, PlannedBackfill
-from streamops.backfill.backfill_words import plan_lines, refusal_lines
-from streamops.backfill.standing import BackfillStanding
+from streamops.backfill.backfill_service import CHUNK, BackfillService, PlannedBackfill, RequestedBackfill
+from streamops.backfill.backfill_text import plan_lines, refusal_lines
+from streamops.backfill.status import BackfillStatus
 from streamops.cli.acting import ask_whether
 from streamops.cli.backfill_options import (
     AcceptExpired,
@@ -30,9 +30,9 @@ from streamops.cli.backfill_text import BackfillAnswer, ListedBackfill
 from streamops.cli.backfill_watch import BackfillWatch
 from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, given, session_of
 from streamops.cli.output import output
-from streamops.cli.talk import say
+from streamops.cli.stderr import say
 from streamops.cli.wiring import Session
-from streamops.control.backfill_shelf import id_at
+from streamops.control.backfill_store import id_at
 from streamops.errors import SettingsError, StreamOpsError
 from streamops.settings.folders import asked_folder
 from streamops.settings.load import project_root
@@ -78,7 +78,7 @@ def backfill(
     elif resume:
         answer = _gone_on(session, desk, resume, reason=reason, wait=wait, accepts_unsafe=accept_unsafe)
     else:
-        asked = AskedBackfill(
+        asked = RequestedBackfill(
             range=_range(begin, end, slack),
             reason=given(reason),
             table=_folder(session, "--table", table),
@@ -93,7 +93,7 @@ def backfill(
 
 
 def _begun(
-    session: Session, desk: BackfillDesk, asked: AskedBackfill, *, wait: bool, yes: bool, dry_run: bool
+    session: Session, desk: BackfillService, asked: RequestedBackfill, *, wait: bool, yes: bool, dry_run: bool
 ) -> BackfillAnswer:
     planned = desk.plan(asked, backfill=id_at(session.clock.now()))
     if planned.plan is None:
@@ -111,7 +111,7 @@ def _begun(
 
 
 def _vouch(
-    session: Session, desk: BackfillDesk, name: str, reason: str, *, dead: int | None, accepts_unsafe: bool
+    session: Session, desk: BackfillService, name: str, reason: str, *, dead: int | None, accepts_unsafe: bool
 ) -> None:
     if dead is None and not accepts_unsafe:
         return
@@ -124,7 +124,7 @@ def _vouch(
 
 
 def _gone_on(
-    session: Session, desk: BackfillDesk, name: str, *, reason: str, wait: bool, accepts_unsafe: bool
+    session: Session, desk: BackfillService, name: str, *, reason: str, wait: bool, accepts_unsafe: bool
 ) -> BackfillAnswer:
     plan = desk.read(name)
     if not accepts_unsafe:
@@ -135,7 +135,7 @@ def _gone_on(
     return watch.go(reason or plan.reason, estimate=None, wait=wait)
 
 
-def _listed(session: Session, desk: BackfillDesk, standing: BackfillStanding) -> ListedBackfill:
+def _listed(session: Session, desk: BackfillService, standing: BackfillStatus) -> ListedBackfill:
     """One that can't be read hides no other."""
     try:
         answer = BackfillWatch(session, desk, desk.read(standing.id)).answer()
@@ -149,7 +149,7 @@ def _seconds(planned: PlannedBackfill) -> timedelta | None:
     return timedelta(seconds=known) if known is not None else None
 
 
-def _range(begin: str, end: str, slack: timedelta) -> AskedRange:
+def _range(begin: str, end: str, slack: timedelta) -> RequestedRange:
     if not begin or not (end or begin.startswith(FILES)):
         raise SettingsError("which range? --from and --to name its ends; --list shows the backfills that there are")
     return range_of(begin, end, slack=slack)

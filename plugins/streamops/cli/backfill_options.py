@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from streamops.backfill.asked_text import EXPECTED
-from streamops.backfill.backfill_desk import CHUNK
+from streamops.backfill.backfill_service import CHUNK
 from streamops.cli.options import duration
 
 From = Annotated[

@@ -9,13 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from streamops.backfill import BackfillProgress, Missing
-from streamops.backfill.backfill_desk import PlannedBackfill
-from streamops.backfill.backfill_words import plan_lines
+from streamops.backfill.backfill_service import PlannedBackfill
+from streamops.backfill.backfill_text import plan_lines
 from streamops.backfill.report import RunOutcome, RunReport
-from streamops.backfill.standing import BackfillStanding
+from streamops.backfill.status import BackfillStatus
 from streamops.control.backfill_plan import BackfillPlan
 from streamops.formatting import moment
-from streamops.supervision.commands import resume_command
+from streamops.supervision.cli_hints import resume_command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class BackfillAnswer:
 class ListedBackfill:
     """A backfill in the list of all."""
 
-    standing: BackfillStanding
+    standing: BackfillStatus
     answer: BackfillAnswer | None
     """None where its plan or its log can't be read."""
 

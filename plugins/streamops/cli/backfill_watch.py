@@ -9,21 +9,21 @@ from datetime import timedelta
 import typer
 
 from streamops.backfill import Missing
-from streamops.backfill.backfill_desk import BackfillDesk
+from streamops.backfill.backfill_service import BackfillService
 from streamops.backfill.budget import BUDGET
 from streamops.backfill.derived import backfill_spec
 from streamops.backfill.outcome import outcome_of
-from streamops.backfill.run_desk import RunDesk
+from streamops.backfill.run_service import RunService
 from streamops.cli.backfill_text import BackfillAnswer
 from streamops.cli.progress_bar import Tell, counted
-from streamops.cli.talk import say
+from streamops.cli.stderr import say
 from streamops.cli.wiring import Session
 from streamops.control.backfill_plan import BackfillPlan
 from streamops.control.records import ClaimMode
 from streamops.errors import StreamOpsError
 from streamops.storage.kinds import storage_for
 from streamops.supervision import Action, Supervisor
-from streamops.supervision.commands import resume_command
+from streamops.supervision.cli_hints import resume_command
 from streamops.supervision.decision import NEEDS_A_PERSON, Decision
 
 POLL = timedelta(seconds=2)
@@ -32,13 +32,13 @@ POLL = timedelta(seconds=2)
 class BackfillWatch:
     """One backfill, for the person at this terminal."""
 
-    def __init__(self, session: Session, desk: BackfillDesk, plan: BackfillPlan) -> None:
+    def __init__(self, session: Session, desk: BackfillService, plan: BackfillPlan) -> None:
         self._session = session
         self._desk = desk
         self._plan = plan
         self._spec = backfill_spec(desk.spec, plan)
         self._acts = session.desk(self._spec)
-        self._runs = RunDesk(
+        self._runs = RunService(
             self._acts, storage=storage_for(self._spec.checkpoint, access=self._spec.file_access), clock=session.clock
         )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich import box
 from rich.table import Table
 
-from streamops.cli.fine_text import fine, percent
+from streamops.cli.figures import fine, percent
 from streamops.cost.batch_cost import BatchCost, Spread
 from streamops.cost.steps import MEANINGS
 

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from streamops.backfill.report import RunReport
-from streamops.backfill.run_desk import PlannedRun, RunDesk
+from streamops.backfill.run_service import PlannedRun, RunService
 from streamops.cli.acting import ask
 from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, duration, given, session_of
 from streamops.cli.output import output
 from streamops.cli.progress_bar import Tell, counted
 from streamops.cli.run_result import RunResult
-from streamops.cli.talk import say
+from streamops.cli.stderr import say
 from streamops.cli.wiring import Session
 from streamops.errors import SettingsError, StreamOpsError
 from streamops.operations.act_progress import Stage
@@ -71,7 +71,7 @@ def catchup(
     raise typer.Exit(result.exit_code)
 
 
-def _watched(session: Session, runs: RunDesk, planned: PlannedRun, number: int) -> RunResult:
+def _watched(session: Session, runs: RunService, planned: PlannedRun, number: int) -> RunResult:
     """The run when it is over, or when it can't go on by itself."""
     try:
         with counted(f"catching {runs.spec.name} up", total=planned.news.offsets) as tell:
@@ -85,7 +85,7 @@ def _watched(session: Session, runs: RunDesk, planned: PlannedRun, number: int) 
         raise typer.Exit(130) from None
 
 
-def _looked(runs: RunDesk, number: int, tell: Tell) -> tuple[RunReport | None, str]:
+def _looked(runs: RunService, number: int, tell: Tell) -> tuple[RunReport | None, str]:
     """One look; a look that fails is no answer."""
     try:
         report, progress = runs.report(number), runs.progress(number)

@@ -33,7 +33,7 @@ from streamops.diagnosis.plan import Safety
 from streamops.diagnosis.watch import Watch
 from streamops.engines import PINNED, engine_of
 from streamops.errors import SettingsError, StorageError
-from streamops.retention.kafka_look import EXPLANATIONS
+from streamops.retention.checkup_with_kafka import EXPLANATIONS
 from streamops.spec import StreamSpec
 from streamops.spec.stream import is_stream_name
 from streamops.storage.address import canonical_address, is_root

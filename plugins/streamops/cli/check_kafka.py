@@ -8,7 +8,7 @@ from streamops.cli.check_answer import Answer
 from streamops.cli.wiring import Wiring
 from streamops.diagnosis.checkup import Checkup
 from streamops.kafka.access import access_of
-from streamops.retention.kafka_look import with_kafka, with_kafka_coverage
+from streamops.retention.checkup_with_kafka import with_kafka, with_kafka_coverage
 from streamops.retention.source_coverage import SourceCoverage, declared_access
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage.kinds import storage_for

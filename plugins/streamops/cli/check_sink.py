@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from streamops.diagnosis.sink_look import SinkPlace
+from streamops.diagnosis.observe_sink import SinkPlace
 from streamops.diagnosis.source_table import SourceTable
 from streamops.errors import MissingLibraryError
 from streamops.sink import DeltaSink, FileSink, Sink, UnreadSink

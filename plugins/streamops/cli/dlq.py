@@ -24,10 +24,10 @@ from streamops.cli.dlq_replay import Replaying, ReplayRequest
 from streamops.cli.dlq_replay_text import answer_fields, answer_lines
 from streamops.cli.dlq_text import LetterList, heading, letter_table, list_fields, reasons_among, summary_lines
 from streamops.cli.options import AsJson, DryRun, Stream, Yes, session_of
-from streamops.cli.talk import say
+from streamops.cli.stderr import say
 from streamops.dead_letters.reading import LetterTable
 from streamops.dead_letters.replay import first_positions, holders
-from streamops.dead_letters.shelf import ReplayShelf
+from streamops.dead_letters.replay_store import ReplayStore
 from streamops.errors import ObjectNotFoundError, SettingsError
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
@@ -119,7 +119,7 @@ def listed(spec: StreamSpec, *, last: int, reason: str, since: datetime | None, 
         return LetterList(stream=spec.name, table=address, is_filtered=is_filtered)
     newest = table.newest(last, reason=reason, since=since)
     reasons = table.summary(reason=reason, since=since) if everything else reasons_among(newest.letters)
-    replays = ReplayShelf(storage=storage_for(spec.checkpoint), checkpoint=spec.checkpoint).replays()
+    replays = ReplayStore(storage=storage_for(spec.checkpoint), checkpoint=spec.checkpoint).replays()
     return LetterList(
         stream=spec.name,
         table=address,

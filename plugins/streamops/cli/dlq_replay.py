@@ -8,14 +8,14 @@ from streamops.cli.acting import ask_whether
 from streamops.cli.dlq_replay_text import ReplayAnswer, plan_lines
 from streamops.cli.options import given
 from streamops.cli.progress_bar import counted
-from streamops.cli.talk import say
+from streamops.cli.stderr import say
 from streamops.cli.wiring import Session
 from streamops.dead_letters import RecordPosition
 from streamops.dead_letters.choice import choose
-from streamops.dead_letters.desk import ReplayDesk
 from streamops.dead_letters.reading import LetterTable
 from streamops.dead_letters.replay import Replay, first_positions, holders
-from streamops.dead_letters.shelf import ReplayShelf
+from streamops.dead_letters.replay_service import ReplayService
+from streamops.dead_letters.replay_store import ReplayStore
 from streamops.errors import ObjectNotFoundError, ReplayError, SettingsError
 from streamops.kafka.access import access_of
 from streamops.operations.requests import this_person
@@ -50,8 +50,8 @@ class Replaying:
         access = access_of(source.bootstrap_servers, source.options)
         self._spec, self._source, self._address, self._session = spec, source, address, session
         self._storage = storage_for(spec.checkpoint, access=spec.file_access)
-        self._shelf = ReplayShelf(storage=self._storage, checkpoint=spec.checkpoint)
-        self._desk = ReplayDesk(
+        self._shelf = ReplayStore(storage=self._storage, checkpoint=spec.checkpoint)
+        self._desk = ReplayService(
             stream=spec.name,
             shelf=self._shelf,
             broker=session.wiring.broker(access, session.clock),

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from streamops.cli.console import printable
 from streamops.dead_letters import RecordPosition
 from streamops.dead_letters.choice import Choice
-from streamops.dead_letters.desk import ReplayOutcome
 from streamops.dead_letters.replay import PartitionOffsets, Replay, ReplayDone, grouped
+from streamops.dead_letters.replay_service import ReplayOutcome
 from streamops.formatting import moment
 
 _EXAMPLES = 3

@@ -9,7 +9,7 @@ import typer
 
 from streamops.cli.console import PrintableConsole
 from streamops.cli.estimate_text import estimate_fields, estimate_lines, state_fields, state_lines
-from streamops.cli.fine_text import percent
+from streamops.cli.figures import percent
 from streamops.cost.figure import Estimate
 from streamops.cost.state import OperatorState
 

@@ -15,7 +15,7 @@ from streamops.fleet.health_history import HealthHistory
 from streamops.progress import ProgressHistory
 from streamops.retention.catch_up import throughput_of
 from streamops.retention.lag import MARGIN
-from streamops.retention.lag_look import MOST_OFFSETS
+from streamops.retention.observe_lag import MOST_OFFSETS
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage.kinds import storage_for
 

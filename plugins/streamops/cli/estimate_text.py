@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from streamops.cli.fine_text import fine, percent, size
+from streamops.cli.figures import fine, percent, size
 from streamops.cost.figure import Estimate, Figure, Unit
 from streamops.cost.state import OperatorState
 

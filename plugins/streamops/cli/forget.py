@@ -7,7 +7,7 @@ import typer
 
 from streamops.cli.acting import ask_whether
 from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, session_of
-from streamops.cli.talk import say
+from streamops.cli.stderr import say
 from streamops.cli.wiring import Session
 from streamops.errors import SettingsError
 from streamops.operations.forgetting import ACT, Forgetting

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from streamops.cli.options import AsJson, session_of
-from streamops.cli.talk import waiting
+from streamops.cli.stderr import waiting
 from streamops.cli.wiring import Session
 from streamops.control.state_root import MadeStateRoot, make_state_root, marker_address
 from streamops.errors import StorageError

@@ -13,8 +13,8 @@ from streamops.cli.driver_log import DriverLog
 from streamops.cli.lag_text import lag_fields
 from streamops.cli.run_result import RunResult, run_fields
 from streamops.formatting import brief as brief
+from streamops.operations.forecast import StartForecast
 from streamops.operations.history import History
-from streamops.operations.outlook import Outlook
 from streamops.retention.lag import StreamLag
 from streamops.status import StreamStatus
 
@@ -44,7 +44,7 @@ class JsonOutput:
     def history(self, history: History) -> None:
         self._print(dataclasses.asdict(history))
 
-    def outlook(self, outlook: Outlook) -> None:
+    def outlook(self, outlook: StartForecast) -> None:
         self._print(dataclasses.asdict(outlook))
 
     def lags(self, lags: Sequence[StreamLag], *, in_detail: bool) -> None:

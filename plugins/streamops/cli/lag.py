@@ -8,7 +8,7 @@ from streamops.cli.options import AsJson, Streams, session_of
 from streamops.cli.output import output
 from streamops.errors import SettingsError
 from streamops.kafka.access import access_of
-from streamops.retention.lag_look import LagDoors, lags_of
+from streamops.retention.observe_lag import LagPorts, lags_of
 from streamops.verdict import Verdict
 
 EXIT_CODES = {Verdict.OK: 0, Verdict.WARNING: 3, Verdict.UNKNOWN: 4, Verdict.CRITICAL: 4}
@@ -38,7 +38,7 @@ def lag(
         raise SettingsError("which stream? `streamops lag STREAM`, or `streamops lag --all`")
     settings = session.settings()
     specs = list(settings.streams) if everything else [settings.stream(name) for name in dict.fromkeys(streams or ())]
-    doors = LagDoors(
+    doors = LagPorts(
         storage_for=settings.storage_for,
         access_for=lambda spec: access_of(spec.kafka.bootstrap_servers, spec.kafka.options),
         broker_for=lambda access: session.wiring.broker(access, session.clock),

@@ -12,7 +12,7 @@ import typer
 
 from streamops import __version__
 from streamops.cli.lazy_commands import LazyCommands
-from streamops.cli.talk import say
+from streamops.cli.stderr import say
 from streamops.errors import SettingsError, StreamOpsError
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from streamops.cli.status_text import drift_lines, status_notes, status_table
 from streamops.formatting import brief as brief
 from streamops.operations.act_plan import Act
 from streamops.operations.act_progress import Stage
+from streamops.operations.forecast import StartForecast
 from streamops.operations.history import History
-from streamops.operations.outlook import Outlook
 from streamops.retention.lag import StreamLag
 from streamops.status import StreamStatus
 
@@ -46,7 +46,7 @@ class Output(Protocol):
         """What was done to a stream."""
         ...
 
-    def outlook(self, outlook: Outlook) -> None:
+    def outlook(self, outlook: StartForecast) -> None:
         """What a start now would do."""
         ...
 
@@ -114,7 +114,7 @@ class TextOutput:
         for line in history_lines(history):
             self._console.print(line)
 
-    def outlook(self, outlook: Outlook) -> None:
+    def outlook(self, outlook: StartForecast) -> None:
         for line in outlook_lines(outlook):
             self._console.print(line)
 

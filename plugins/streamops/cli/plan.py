@@ -4,7 +4,7 @@ import typer
 
 from streamops.cli.options import AsJson, Stream, session_of
 from streamops.cli.output import output
-from streamops.operations.outlook import outlook_of
+from streamops.operations.forecast import outlook_of
 
 REFUSED = 4
 

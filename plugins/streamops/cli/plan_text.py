@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from streamops.diagnosis.plan import Safety
 from streamops.formatting import moment
-from streamops.operations.outlook import Outlook
+from streamops.operations.forecast import StartForecast
 
 
-def outlook_lines(outlook: Outlook) -> Iterator[str]:
+def outlook_lines(outlook: StartForecast) -> Iterator[str]:
     """Line by line."""
     plan = outlook.plan
     yield f"{outlook.stream}: a start is {plan.safety}: {plan.summary}"
@@ -26,7 +26,7 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     yield f"  next step of its supervisor: {outlook.next_step}{until}, {outlook.reason}"
 
 
-def _refusal(outlook: Outlook) -> str:
+def _refusal(outlook: StartForecast) -> str:
     if outlook.plan.safety is Safety.UNKNOWN:
         return "no supervisor starts this before what decides can be read"
     return (

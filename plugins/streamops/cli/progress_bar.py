@@ -7,7 +7,7 @@ from datetime import timedelta
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from streamops.cli.console import PrintableConsole
-from streamops.cli.talk import say
+from streamops.cli.stderr import say
 
 Tell = Callable[[int, str], None]
 """What is done so far, and in words what is at hand."""

@@ -15,9 +15,9 @@ from streamops.cli.options import AsJson, session_of
 from streamops.cli.wiring import Session
 from streamops.formatting import brief
 from streamops.operations.requests import this_author
-from streamops.reconcile import DeclaredStreams, Doors, ReconcileFinding, Reconciler, ReconcileSeverity, Report
+from streamops.reconcile import DeclaredStreams, ReconcileFinding, ReconcilePorts, Reconciler, ReconcileSeverity, Report
 from streamops.reconcile.finding import told
-from streamops.reconcile.look import written_at
+from streamops.reconcile.observe import written_at
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
 from streamops.supervision import Supervisor
@@ -77,7 +77,7 @@ def _reconciler(session: Session) -> Reconciler:
             spec, state_root=settings.state_root, actor=ACTOR, kind=Supervisor, registry=session.registry
         )
 
-    doors = Doors(
+    doors = ReconcilePorts(
         storage_for=settings.storage_for,
         launcher=wiring.launcher,
         clock=wiring.clock,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamops.cli.look import statuses_of
+from streamops.cli.observe import statuses_of
 from streamops.cli.options import AsJson, Streams, session_of
 from streamops.cli.output import output
 from streamops.status import AS_WANTED, Phase, StreamStatus

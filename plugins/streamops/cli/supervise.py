@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from streamops.cli.look import statuses_of
+from streamops.cli.observe import statuses_of
 from streamops.cli.options import AsJson, Streams, duration, session_of
 from streamops.cli.output import output
 from streamops.fleet.supervise_all import Supervision

@@ -6,12 +6,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from streamops.backfill.backfill_desk import BackfillDesk, places_of
-from streamops.backfill.facts import BackfillDoors, read_backfills
-from streamops.backfill.run_desk import RunDesk
-from streamops.backfill.standing import BackfillStanding, standing_of
+from streamops.backfill.backfill_service import BackfillService, places_of
+from streamops.backfill.facts import BackfillPorts, read_backfills
+from streamops.backfill.run_service import RunService
+from streamops.backfill.status import BackfillStatus, standing_of
 from streamops.cli.progress_bar import shown
-from streamops.cli.talk import say
+from streamops.cli.stderr import say
 from streamops.clock import Clock, SystemClock
 from streamops.control.log import LogReader
 from streamops.control.registry import SharedRegistry
@@ -24,9 +24,9 @@ from streamops.kafka.sending import Sender
 from streamops.launch import Launcher
 from streamops.launch.local import LocalLauncher
 from streamops.launch.outsiders import find_outsiders
-from streamops.operations.desk import Desk
 from streamops.operations.requests import this_author, this_person
-from streamops.operations.sight import Surroundings
+from streamops.operations.snapshot import ActContext
+from streamops.operations.stream_operations import StreamOperations
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
 from streamops.supervision import Look, Supervisor
@@ -122,13 +122,13 @@ class Session:
         """One look at a stream; changes nothing."""
         return self.supervisor(spec).look()
 
-    def surroundings(self, spec: StreamSpec) -> Surroundings:
+    def surroundings(self, spec: StreamSpec) -> ActContext:
         """Who looks after a stream, and what its next driver would be given."""
         return self.desk(spec).surroundings()
 
-    def desk(self, spec: StreamSpec) -> Desk:
+    def desk(self, spec: StreamSpec) -> StreamOperations:
         """Where the person at this terminal plans acts, puts them on record and follows them."""
-        return Desk(
+        return StreamOperations(
             self.supervisor(spec),
             storage=storage_for(spec.checkpoint, access=spec.file_access),
             clock=self.clock,
@@ -138,16 +138,18 @@ class Session:
             watching=shown,
         )
 
-    def run_desk(self, spec: StreamSpec) -> RunDesk:
+    def run_desk(self, spec: StreamSpec) -> RunService:
         """Where that person plans bounded runs, asks for them and follows them."""
-        return RunDesk(self.desk(spec), storage=storage_for(spec.checkpoint, access=spec.file_access), clock=self.clock)
+        return RunService(
+            self.desk(spec), storage=storage_for(spec.checkpoint, access=spec.file_access), clock=self.clock
+        )
 
-    def backfill_desk(self, spec: StreamSpec) -> BackfillDesk:
+    def backfill_desk(self, spec: StreamSpec) -> BackfillService:
         """Where that person plans backfills of a stream. SettingsError where its cluster can't be asked at all, StorageError
         where its place is not mounted.
         """
         self.refuse_unmounted(spec)
-        return BackfillDesk(
+        return BackfillService(
             spec,
             storage=storage_for(spec.checkpoint, access=spec.file_access),
             clock=self.clock,
@@ -156,10 +158,10 @@ class Session:
             others=places_of(self.settings().streams),
         )
 
-    def backfills(self, spec: StreamSpec) -> tuple[BackfillStanding, ...]:
+    def backfills(self, spec: StreamSpec) -> tuple[BackfillStatus, ...]:
         """Where each backfill of a stream stands. StorageError where nobody can tell which there are."""
         settings = self.settings()
-        doors = BackfillDoors(
+        doors = BackfillPorts(
             storage_for=settings.storage_for, launcher=self.wiring.launcher, state_root=settings.state_root
         )
         found, now = read_backfills(spec.name, spec.checkpoint, doors), self.clock.now()

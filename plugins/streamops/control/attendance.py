@@ -42,7 +42,7 @@ class Attendance:
         return self.age(now) > UNATTENDED_AFTER
 
 
-class AttendanceBook:
+class AttendanceStore:
     """Signs for one supervisor, seldom enough to cost nothing."""
 
     def __init__(self, storage: Storage, state_root: str, *, stream: str, author: Author, clock: Clock) -> None:

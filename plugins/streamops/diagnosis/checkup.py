@@ -16,10 +16,10 @@ from streamops.control.state_root import require_state_root
 from streamops.diagnosis import Evidence, Expectations, judge
 from streamops.diagnosis.expectations import MAX_FILE_AGE, RETAINED_BATCHES
 from streamops.diagnosis.last_progress import last_progress
+from streamops.diagnosis.observe_sink import SinkPlace, declared_sink, look_at_both
 from streamops.diagnosis.plan import RestartPlan, Safety, plan_restart
 from streamops.diagnosis.rules.time_rules import written_ago
 from streamops.diagnosis.sample import HealthSample
-from streamops.diagnosis.sink_look import SinkPlace, declared_sink, look_at_both
 from streamops.diagnosis.source_table import SourceTable, declared_source_table
 from streamops.diagnosis.watch import Watch
 from streamops.engines import PINNED, Engine

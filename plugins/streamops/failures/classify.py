@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from streamops.control.records import Outcome
 from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.failures.rules import STAGES, FailureRule
-from streamops.failures.rules.reading import Statement, Voice, statements
+from streamops.failures.rules.reading import Loudness, Statement, statements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ def classify(ending: DriverEvidence) -> Classification:
         ending = replace(ending, outcome=Outcome.FAILED)
     heard = statements(_complete(ending))
     for stage in STAGES:
-        for voice in Voice:
+        for voice in Loudness:
             for rule in stage:
                 if (evidence := _evidence(rule, ending, heard, voice)) is not None:
                     return Classification(
@@ -51,7 +51,9 @@ def classify(ending: DriverEvidence) -> Classification:
     raise AssertionError(f"no rule for outcome {ending.outcome}: the table's last stage must name each")
 
 
-def _evidence(rule: FailureRule, ending: DriverEvidence, heard: Mapping[Voice, Statement], voice: Voice) -> str | None:
+def _evidence(
+    rule: FailureRule, ending: DriverEvidence, heard: Mapping[Loudness, Statement], voice: Loudness
+) -> str | None:
     """What proves the rule in this voice; empty where no word is needed, None where it does not hold."""
     if rule.outcomes and ending.outcome not in rule.outcomes:
         return None

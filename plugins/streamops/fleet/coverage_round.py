@@ -17,10 +17,10 @@ from streamops.control.layout import control_folder
 from streamops.diagnosis.checkup_text import printable
 from streamops.diagnosis.sample import HealthSample
 from streamops.errors import StreamOpsError
-from streamops.fleet.health_look import HealthLook
-from streamops.fleet.timed_work import Worked, WorkLimits, WorkResult, work_on
+from streamops.fleet.bounded_pool import Worked, WorkLimits, WorkResult, work_on
+from streamops.fleet.observe_health import HealthLook
 from streamops.fleet.verdict_change import OnChange, Subject
-from streamops.fleet.verdict_keeping import (
+from streamops.fleet.verdict_store import (
     RoundPace,
     RoundReport,
     VerdictKeeping,
@@ -33,7 +33,7 @@ from streamops.kafka.broker import Broker
 from streamops.retention.coverage_history import write_past
 from streamops.retention.lag import StreamLag, unknown_lag
 from streamops.retention.lag_lines import lag_lines
-from streamops.retention.lag_look import LagDoors, ReadStream, lags_in, read_stream
+from streamops.retention.observe_lag import LagPorts, ReadStream, lags_in, read_stream
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.verdict import Verdict
@@ -45,7 +45,7 @@ FOLDER = "coverage"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoverageDoors:
+class CoveragePorts:
     """What a round works with."""
 
     storage_for: Callable[[str], Storage]
@@ -56,9 +56,9 @@ class CoverageDoors:
     on_change: OnChange | None = None
 
     @property
-    def looking(self) -> LagDoors:
+    def looking(self) -> LagPorts:
         """Those through which nothing is changed."""
-        return LagDoors(
+        return LagPorts(
             storage_for=self.storage_for, access_for=self.access_for, broker_for=self.broker_for, clock=self.clock
         )
 
@@ -95,7 +95,7 @@ class CoveragePace:
 
 
 def run_coverage_round(
-    specs: Sequence[StreamSpec], *, state_root: str, doors: CoverageDoors, pace: CoveragePace
+    specs: Sequence[StreamSpec], *, state_root: str, doors: CoveragePorts, pace: CoveragePace
 ) -> RoundReport:
     """Look at these streams, keep and tell. Raises nothing that a stream, a place or a cluster gives rise to.
 
@@ -125,7 +125,7 @@ def run_coverage_round(
     return RoundReport(looks=looks, troubles=(*forgotten, *keeping.keep_and_tell(begun)))
 
 
-def look_at_coverage(spec: StreamSpec, *, doors: CoverageDoors, pace: CoveragePace) -> HealthLook:
+def look_at_coverage(spec: StreamSpec, *, doors: CoveragePorts, pace: CoveragePace) -> HealthLook:
     """One look at one stream, for whoever reads a round's report later: nothing is kept and nobody is told."""
     (seen,) = _seen([spec], doors, pace)
     return coverage_look(spec, seen.lag)
@@ -150,7 +150,7 @@ class _Seen:
     """False where the time of the round was over before anybody looked: that says nothing of the stream."""
 
 
-def _seen(specs: Sequence[StreamSpec], doors: CoverageDoors, pace: CoveragePace) -> list[_Seen]:
+def _seen(specs: Sequence[StreamSpec], doors: CoveragePorts, pace: CoveragePace) -> list[_Seen]:
     """Each stream once."""
     seen: list[_Seen] = []
     clusters: dict[KafkaAccess, list[ReadStream]] = {}
@@ -173,18 +173,18 @@ def _seen(specs: Sequence[StreamSpec], doors: CoverageDoors, pace: CoveragePace)
     return seen
 
 
-def _read(spec: StreamSpec, *, doors: CoverageDoors) -> ReadStream:
+def _read(spec: StreamSpec, *, doors: CoveragePorts) -> ReadStream:
     return read_stream(spec, doors.storage_for(spec.checkpoint))
 
 
 def _ask(
-    cluster: tuple[KafkaAccess, Sequence[ReadStream]], *, doors: LagDoors, confirmed_after: timedelta
+    cluster: tuple[KafkaAccess, Sequence[ReadStream]], *, doors: LagPorts, confirmed_after: timedelta
 ) -> dict[str, StreamLag]:
     access, streams = cluster
     return lags_in(access, streams, doors=doors, confirmed_after=confirmed_after)
 
 
-def _blind(spec: StreamSpec, worked: Worked[Any, Any], pace: WorkLimits, doors: CoverageDoors) -> _Seen:
+def _blind(spec: StreamSpec, worked: Worked[Any, Any], pace: WorkLimits, doors: CoveragePorts) -> _Seen:
     place = "" if worked.job is spec else f"{spec.kafka.bootstrap_servers}: "
     lag = unknown_lag(spec.name, f"{place}{why_blind(worked, pace)}", at=doors.clock.now())
     return _Seen(spec=spec, lag=lag, is_begun=worked.fate is not WorkResult.NOT_BEGUN)

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from streamops.fleet.health_look import HealthLook
-from streamops.fleet.verdict_keeping import RoundReport
+from streamops.fleet.observe_health import HealthLook
+from streamops.fleet.verdict_store import RoundReport
 from streamops.verdict import Verdict
 
 MOST_ROWS = 500

@@ -12,11 +12,11 @@ from functools import partial
 from streamops.clock import Clock
 from streamops.control.records import Author
 from streamops.errors import StreamOpsError
-from streamops.fleet.health_look import HealthLook, look_at
-from streamops.fleet.timed_work import WorkResult, work_on
+from streamops.fleet.bounded_pool import WorkResult, work_on
+from streamops.fleet.observe_health import HealthLook, look_at
 from streamops.fleet.verdict_change import OnChange
-from streamops.fleet.verdict_keeping import RoundPace, RoundReport, VerdictKeeping, look_of, order_of_round
 from streamops.fleet.verdict_record import record_verdict
+from streamops.fleet.verdict_store import RoundPace, RoundReport, VerdictKeeping, look_of, order_of_round
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.verdict import Verdict
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoundDoors:
+class RoundPorts:
     """What a round works with."""
 
     storage_for: Callable[[str], Storage]
@@ -34,7 +34,7 @@ class RoundDoors:
     on_change: OnChange | None = None
 
 
-def run_round(specs: Sequence[StreamSpec], *, state_root: str, doors: RoundDoors, pace: RoundPace) -> RoundReport:
+def run_round(specs: Sequence[StreamSpec], *, state_root: str, doors: RoundPorts, pace: RoundPace) -> RoundReport:
     """Look at these streams, keep and tell. Raises nothing that a stream or a place gives rise to."""
     keeping = _keeping(state_root, doors, pace)
     away = keeping.trouble()
@@ -47,14 +47,14 @@ def run_round(specs: Sequence[StreamSpec], *, state_root: str, doors: RoundDoors
     return RoundReport(looks=looks, troubles=keeping.keep_and_tell(begun))
 
 
-def look_once(spec: StreamSpec, *, state_root: str, doors: RoundDoors, pace: RoundPace) -> HealthLook:
+def look_once(spec: StreamSpec, *, state_root: str, doors: RoundPorts, pace: RoundPace) -> HealthLook:
     """One look at one stream, for whoever reads a round's report later: nothing is kept and nobody is told."""
     look = partial(_look, keeping=_keeping(state_root, doors, pace), doors=doors, has_history=True)
     (worked,) = work_on((spec,), look, pace=pace.looking)
     return look_of(worked, pace=pace.looking, now=doors.clock.now())
 
 
-def _keeping(state_root: str, doors: RoundDoors, pace: RoundPace) -> VerdictKeeping:
+def _keeping(state_root: str, doors: RoundPorts, pace: RoundPace) -> VerdictKeeping:
     return VerdictKeeping(
         state_root=state_root,
         storage_for=doors.storage_for,
@@ -64,7 +64,7 @@ def _keeping(state_root: str, doors: RoundDoors, pace: RoundPace) -> VerdictKeep
     )
 
 
-def _look(spec: StreamSpec, *, keeping: VerdictKeeping, doors: RoundDoors, has_history: bool) -> HealthLook:
+def _look(spec: StreamSpec, *, keeping: VerdictKeeping, doors: RoundPorts, has_history: bool) -> HealthLook:
     history = keeping.history(spec.name) if has_history else None
     return look_at(
         spec,
@@ -75,7 +75,7 @@ def _look(spec: StreamSpec, *, keeping: VerdictKeeping, doors: RoundDoors, has_h
     )
 
 
-def _record(look: HealthLook, verdict: Verdict, *, doors: RoundDoors) -> bool:
+def _record(look: HealthLook, verdict: Verdict, *, doors: RoundPorts) -> bool:
     """A log that can't be used takes no verdict: the look is kept all the same, and the next round tries again."""
     storage = doors.storage_for(look.spec.checkpoint)
     try:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from streamops.fleet.health_history import HealthEntry, KeptChange, NotedChange
-from streamops.fleet.health_look import HealthLook
+from streamops.fleet.observe_health import HealthLook
 from streamops.verdict import Verdict
 
 _ORDER = tuple(Verdict)

@@ -56,7 +56,7 @@ class Liveness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rhythm:
+class StreamPace:
     """What the declaration says of a stream's pace."""
 
     trigger_interval: timedelta
@@ -78,7 +78,7 @@ def judge_liveness(
     heartbeat: Heartbeat,
     history: ProgressHistory,
     *,
-    rhythm: Rhythm,
+    rhythm: StreamPace,
     policy: StallPolicy,
     stood_still: timedelta = timedelta(0),
 ) -> Liveness:
@@ -94,7 +94,7 @@ def judge_liveness(
     return Liveness(kind=LivenessKind.UNKNOWN, since=stood_still, reason=reason)
 
 
-def _judge_phase(beat: Heartbeat, history: ProgressHistory, *, rhythm: Rhythm, policy: StallPolicy) -> Liveness:
+def _judge_phase(beat: Heartbeat, history: ProgressHistory, *, rhythm: StreamPace, policy: StallPolicy) -> Liveness:
     since = timedelta(seconds=beat.phase_seconds)
     if beat.phase is DriverPhase.STARTING:
         return _starting(since, policy, "the driver has not started its query yet")
@@ -124,7 +124,7 @@ class _Sight:
 
     @classmethod
     def of(
-        cls, query: QueryBeat, beat: Heartbeat, history: ProgressHistory, rhythm: Rhythm, policy: StallPolicy
+        cls, query: QueryBeat, beat: Heartbeat, history: ProgressHistory, rhythm: StreamPace, policy: StallPolicy
     ) -> "_Sight":
         return cls(
             query=query,
@@ -183,7 +183,7 @@ def _starting(since: timedelta, policy: StallPolicy, reason: str) -> Liveness:
     )
 
 
-def _stopping(since: timedelta, rhythm: Rhythm) -> Liveness:
+def _stopping(since: timedelta, rhythm: StreamPace) -> Liveness:
     """A stop has its grace, whoever asked for it; what is over it is ended by force, whatever the policy on stalls says."""
     is_over = since >= rhythm.stop_grace
     return Liveness(

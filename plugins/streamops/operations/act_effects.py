@@ -10,7 +10,7 @@ from streamops.control.records import Adopted, Author, Body, Claimed, Record
 from streamops.control.state import LogState
 from streamops.launch import DriverState
 from streamops.operations.drift import Declaration, Drift, drift_between
-from streamops.operations.sight import Sight
+from streamops.operations.snapshot import StreamSnapshot
 from streamops.spec import Mode, StreamSpec
 from streamops.spec.names import dag_id_of
 from streamops.supervision.decide import decide
@@ -58,7 +58,7 @@ def other_files(drift: Drift) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def next_start(sight: Sight, spec: StreamSpec, *requested: Body, wants_running: bool) -> tuple[str, ...]:
+def next_start(sight: StreamSnapshot, spec: StreamSpec, *requested: Body, wants_running: bool) -> tuple[str, ...]:
     """What a supervisor will make of it, now that no driver lives: its own decision, on the log with what is requested."""
     state = _after(sight, requested)
     if not wants_running:
@@ -90,7 +90,7 @@ def next_start(sight: Sight, spec: StreamSpec, *requested: Body, wants_running: 
             return (what, decision.reason)
 
 
-def _after(sight: Sight, requested: tuple[Body, ...]) -> LogState:
+def _after(sight: StreamSnapshot, requested: tuple[Body, ...]) -> LogState:
     """The state once these records are in the log."""
     seen = sight.seen
     records = (
@@ -114,7 +114,7 @@ def budget_of_release(state: LogState) -> str:
     return f"failures so far are forgotten ({len(state.failures)}), the restart budget is whole again"
 
 
-def unattended(sight: Sight, spec: StreamSpec, consequence: str) -> tuple[str, ...]:
+def unattended(sight: StreamSnapshot, spec: StreamSpec, consequence: str) -> tuple[str, ...]:
     """What a request comes to where no supervisor is around."""
     if not sight.is_unattended:
         return ()

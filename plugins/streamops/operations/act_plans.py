@@ -26,11 +26,11 @@ from streamops.operations.act_effects import (
 )
 from streamops.operations.act_plan import Act, ActPlan
 from streamops.operations.act_progress import AwaitedStart
-from streamops.operations.sight import Sight
+from streamops.operations.snapshot import StreamSnapshot
 from streamops.spec import StreamSpec
-from streamops.supervision.commands import called
+from streamops.supervision.cli_hints import called
 from streamops.supervision.decision import Action
-from streamops.supervision.given_timings import timings_of
+from streamops.supervision.effective_timings import timings_of
 from streamops.supervision.hand_over import HandOver
 from streamops.supervision.observation import EpochFacts
 from streamops.supervision.supervisor import Look
@@ -38,7 +38,7 @@ from streamops.supervision.supervisor import Look
 NOTHING_FIRST = HandOver()
 
 
-def plan_stop(sight: Sight, spec: StreamSpec, *, reason: str, force: bool = False) -> ActPlan:
+def plan_stop(sight: StreamSnapshot, spec: StreamSpec, *, reason: str, force: bool = False) -> ActPlan:
     """From now on the stream is meant to stand still."""
     state, epochs = sight.look.observation.state, sight.look.observation.epochs
     if state.desire is Desire.STOPPED and (state.is_stop_forced or not force or not epochs):
@@ -55,7 +55,7 @@ def plan_stop(sight: Sight, spec: StreamSpec, *, reason: str, force: bool = Fals
     )
 
 
-def plan_replacement(sight: Sight, spec: StreamSpec, *, reason: str, force: bool = False) -> ActPlan:
+def plan_replacement(sight: StreamSnapshot, spec: StreamSpec, *, reason: str, force: bool = False) -> ActPlan:
     """Another driver, with the present declaration, takes the living one's place; a parked stream is released for it.
 
     Released, because whoever asks for a restart wants the stream to run and has given a reason: a refusal that names
@@ -102,7 +102,7 @@ def plan_replacement(sight: Sight, spec: StreamSpec, *, reason: str, force: bool
 
 
 def plan_start(
-    sight: Sight,
+    sight: StreamSnapshot,
     spec: StreamSpec,
     *,
     reason: str,
@@ -149,7 +149,7 @@ def plan_start(
 
 
 def plan_release(
-    sight: Sight,
+    sight: StreamSnapshot,
     spec: StreamSpec,
     *,
     reason: str,
@@ -183,7 +183,9 @@ def plan_release(
     )
 
 
-def plan_adopt(sight: Sight, spec: StreamSpec, *, reason: str, hand_over: HandOver, from_stream: str = "") -> ActPlan:
+def plan_adopt(
+    sight: StreamSnapshot, spec: StreamSpec, *, reason: str, hand_over: HandOver, from_stream: str = ""
+) -> ActPlan:
     """Take over a checkpoint that others have written, or the log of a stream of another name.
 
     ControlLogError when there is nothing to adopt, or when somebody seems to run the query.
@@ -221,13 +223,13 @@ def plan_adopt(sight: Sight, spec: StreamSpec, *, reason: str, hand_over: HandOv
     )
 
 
-def _stands(sight: Sight) -> Position:
+def _stands(sight: StreamSnapshot) -> Position:
     """Where the stream's checkpoints stand now."""
     own, *companions = (snapshot.facts for snapshot in sight.checkpoints)
     return position_of(own, tuple(companions))
 
 
-def _ended_by_word(epoch: int, sight: Sight) -> DriverEnded:
+def _ended_by_word(epoch: int, sight: StreamSnapshot) -> DriverEnded:
     return DriverEnded(epoch=epoch, outcome=Outcome.CONFIRMED_DEAD, position=_stands(sight))
 
 
@@ -273,7 +275,7 @@ def refuse_if_seen_alive(look: Look, spec: StreamSpec, *, epoch: int) -> EpochFa
     return found
 
 
-def _released_by_restart(sight: Sight, spec: StreamSpec, parked: Note, *, reason: str) -> ActPlan:
+def _released_by_restart(sight: StreamSnapshot, spec: StreamSpec, parked: Note, *, reason: str) -> ActPlan:
     state = sight.look.observation.state
     return ActPlan(
         act=Act.RESTART,
@@ -290,7 +292,7 @@ def _released_by_restart(sight: Sight, spec: StreamSpec, parked: Note, *, reason
     )
 
 
-def _refuse_a_last_stop(sight: Sight, spec: StreamSpec) -> None:
+def _refuse_a_last_stop(sight: StreamSnapshot, spec: StreamSpec) -> None:
     """A driver that runs on a checkpoint from which none could start is the last one: it is not stopped by a restart."""
     plan = sight.start_plan
     if plan.safety in (Safety.SAFE, Safety.SAFE_IF_IDEMPOTENT, Safety.UNKNOWN):
@@ -310,7 +312,7 @@ def _forced_repeat(spec: StreamSpec, *, force: bool) -> tuple[str, ...]:
     )
 
 
-def _without_waiting(sight: Sight, spec: StreamSpec, *, reason: str) -> ActPlan:
+def _without_waiting(sight: StreamSnapshot, spec: StreamSpec, *, reason: str) -> ActPlan:
     """No driver lives. What policy makes the next one wait for is skipped; any other wait is not for a restart to end."""
     state, decision = sight.look.observation.state, sight.look.decision
     is_skipped = decision.action is Action.WAIT and decision.until is not None and state.maintenance is None
@@ -331,7 +333,7 @@ def _without_waiting(sight: Sight, spec: StreamSpec, *, reason: str) -> ActPlan:
     )
 
 
-def _no_driver(sight: Sight, spec: StreamSpec) -> str:
+def _no_driver(sight: StreamSnapshot, spec: StreamSpec) -> str:
     """Why there is nothing to replace, and what comes without asking."""
     decision = sight.look.decision
     if rests(sight.look.observation.state, spec):

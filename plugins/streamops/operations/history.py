@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from streamops.control.records import Record
-from streamops.operations.history_tellers import Around, Entries, tell_record
+from streamops.operations.history_tellers import Entries, RecordContext, tell_record
 from streamops.operations.log_tail import UnreadableRecord
 
 READ_LIMIT = 2000
@@ -67,7 +67,7 @@ def tell(records: Entries) -> Iterator[HistoryEntry]:
         if isinstance(record, UnreadableRecord):
             yield HistoryEntry(number=record.number, what="unreadable record", why=record.trouble)
             continue
-        around = Around(records, index)
+        around = RecordContext(records, index)
         if telling := tell_record(record.body, around):
             yield HistoryEntry(
                 number=record.number,

@@ -35,7 +35,7 @@ Entries = Sequence[Record | UnreadableRecord]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
+class HistoryLine:
     """What the teller of one kind of record adds to who, when and why."""
 
     what: str
@@ -47,13 +47,13 @@ class Telling:
     is_act: bool = False
 
 
-def tell_record(body: Body, around: "Around") -> Telling | None:
+def tell_record(body: Body, around: "RecordContext") -> HistoryLine | None:
     """The telling of one record; None for one that is told with an earlier one."""
     teller = _TELLERS.get(type(body))
-    return teller(body, around) if teller else Telling(what=body.kind)
+    return teller(body, around) if teller else HistoryLine(what=body.kind)
 
 
-class Around:
+class RecordContext:
     """The records before and behind one record."""
 
     def __init__(self, records: Entries, index: int) -> None:
@@ -96,16 +96,16 @@ def _of_epoch(epoch: int) -> Callable[[Any], bool]:
     return lambda body: bool(body.epoch == epoch)
 
 
-def _claimed(body: Claimed, around: Around) -> Telling:
+def _claimed(body: Claimed, around: RecordContext) -> HistoryLine:
     what = f"start of epoch {body.epoch}{', unsafe start accepted' if body.accepts_unsafe else ''}{_not_ours(body, around)}"
     came = around.first_behind(Submitted, DriverEnded, when=_of_epoch(body.epoch))
     if came is None:
-        return Telling(what=what, outcome="not submitted yet", epoch=body.epoch)
+        return HistoryLine(what=what, outcome="not submitted yet", epoch=body.epoch)
     outcome = "submitted" if isinstance(came.body, Submitted) else "never submitted"
-    return Telling(what=what, outcome=outcome, took=around.until(came), epoch=body.epoch)
+    return HistoryLine(what=what, outcome=outcome, took=around.until(came), epoch=body.epoch)
 
 
-def _not_ours(body: Claimed, around: Around) -> str:
+def _not_ours(body: Claimed, around: RecordContext) -> str:
     """Batches between what the driver before had committed and what this one found."""
     before = around.last_before(
         DriverEnded, Adopted, when=lambda ended: getattr(ended, "epoch", body.epoch) >= body.epoch - 1
@@ -116,15 +116,15 @@ def _not_ours(body: Claimed, around: Around) -> str:
     return f", behind {_batches(known.commit, body.position.commit)} by somebody else"
 
 
-def _submitted(body: Submitted, around: Around) -> Telling | None:
+def _submitted(body: Submitted, around: RecordContext) -> HistoryLine | None:
     if around.last_before(Claimed, when=_of_epoch(body.epoch)):
         return None
-    return Telling(what=f"submit of epoch {body.epoch}", epoch=body.epoch)
+    return HistoryLine(what=f"submit of epoch {body.epoch}", epoch=body.epoch)
 
 
-def _kill_begun(body: KillBegun, around: Around) -> Telling:
+def _kill_begun(body: KillBegun, around: RecordContext) -> HistoryLine:
     gone = around.first_behind(DriverEnded, when=_of_epoch(body.epoch))
-    return Telling(
+    return HistoryLine(
         what=f"kill of epoch {body.epoch}",
         outcome="gone" if gone else "not proven gone",
         took=around.until(gone) if gone else None,
@@ -132,7 +132,7 @@ def _kill_begun(body: KillBegun, around: Around) -> Telling:
     )
 
 
-def _driver_ended(body: DriverEnded, around: Around) -> Telling:
+def _driver_ended(body: DriverEnded, around: RecordContext) -> HistoryLine:
     claim = around.last_before(Claimed, when=_of_epoch(body.epoch))
     begun = around.last_before(Submitted, when=_of_epoch(body.epoch))
     lines = [str(body.outcome)]
@@ -141,7 +141,7 @@ def _driver_ended(body: DriverEnded, around: Around) -> Telling:
     if claim and isinstance(claim.body, Claimed):
         lines += _batches_by_query(claim.body.position, body.position)
     is_act = body.outcome is Outcome.CONFIRMED_DEAD
-    return Telling(
+    return HistoryLine(
         what=f"epoch {body.epoch} {'called dead' if is_act else 'ended'}",
         outcome=", ".join(lines),
         took=around.since(begun) if begun else None,
@@ -172,19 +172,19 @@ def _batches(before: int, after: int) -> str:
     return f"batch {after} committed" if after == before + 1 else f"batches {before + 1} to {after} committed"
 
 
-def _stop_requested(body: StopRequested, around: Around) -> Telling:
+def _stop_requested(body: StopRequested, around: RecordContext) -> HistoryLine:
     what = "stop, forced" if body.force else "stop"
     if body.epoch == 0 or around.last_before(DriverEnded, when=_of_epoch(body.epoch)):
-        return Telling(what=what, outcome="no driver lived", is_act=True)
+        return HistoryLine(what=what, outcome="no driver lived", is_act=True)
     end = around.first_behind(DriverEnded, StartRequested, when=lambda b: getattr(b, "epoch", body.epoch) == body.epoch)
     if end is None:
-        return Telling(what=what, outcome=f"epoch {body.epoch} not ended yet", epoch=body.epoch, is_act=True)
+        return HistoryLine(what=what, outcome=f"epoch {body.epoch} not ended yet", epoch=body.epoch, is_act=True)
     taken_back = isinstance(end.body, StartRequested)
     outcome = f"taken back by {end.by.actor}" if taken_back else f"epoch {body.epoch} ended"
-    return Telling(what=what, outcome=outcome, took=around.until(end), epoch=body.epoch, is_act=True)
+    return HistoryLine(what=what, outcome=outcome, took=around.until(end), epoch=body.epoch, is_act=True)
 
 
-def _restart_requested(body: RestartRequested, around: Around) -> Telling:
+def _restart_requested(body: RestartRequested, around: RecordContext) -> HistoryLine:
     what = f"restart{', forced' if body.force else ''}{', stuck' if body.is_stuck else ''}"
     of_epoch = _of_epoch(body.epoch)
     end = around.last_before(DriverEnded, when=of_epoch) or around.first_behind(DriverEnded, when=of_epoch)
@@ -192,13 +192,13 @@ def _restart_requested(body: RestartRequested, around: Around) -> Telling:
     return replace(_with_driver(what, around, otherwise=waits_for, above=body.epoch), is_act=not body.is_stuck)
 
 
-def _with_driver(what: str, around: Around, *, otherwise: str = "", above: int = 0) -> Telling:
+def _with_driver(what: str, around: RecordContext, *, otherwise: str = "", above: int = 0) -> HistoryLine:
     """An act that a driver follows, unless something else comes first."""
     came = around.first_behind(
         Submitted, StopRequested, Parked, when=lambda body: not isinstance(body, Submitted) or body.epoch > above
     )
     if came is None:
-        return Telling(what=what, outcome=otherwise or "no driver since", is_act=True)
+        return HistoryLine(what=what, outcome=otherwise or "no driver since", is_act=True)
     epoch = None
     match came.body:
         case Submitted():
@@ -207,47 +207,47 @@ def _with_driver(what: str, around: Around, *, otherwise: str = "", above: int =
             outcome = f"parked again: {came.reason}"
         case _:
             outcome = f"stopped by {came.by.actor}"
-    return Telling(what=what, outcome=outcome, took=around.until(came), epoch=epoch, is_act=True)
+    return HistoryLine(what=what, outcome=outcome, took=around.until(came), epoch=epoch, is_act=True)
 
 
-def _released(body: Released, around: Around) -> Telling:
+def _released(body: Released, around: RecordContext) -> HistoryLine:
     return _with_driver("release, unsafe start accepted" if body.accepts_unsafe else "release", around)
 
 
-def _parked(body: Parked, around: Around) -> Telling:
+def _parked(body: Parked, around: RecordContext) -> HistoryLine:
     release = around.first_behind(Released)
     outcome = f"released by {release.by.actor}" if release else "not released yet"
-    return Telling(what="parked", outcome=outcome, took=around.until(release) if release else None)
+    return HistoryLine(what="parked", outcome=outcome, took=around.until(release) if release else None)
 
 
-def _maintenance_begun(body: MaintenanceBegun, around: Around) -> Telling:
+def _maintenance_begun(body: MaintenanceBegun, around: RecordContext) -> HistoryLine:
     end = around.first_behind(MaintenanceEnded)
     what = f"{f'{body.run} run' if body.run else 'maintenance'} until {body.until.isoformat(timespec='seconds')}"
-    return Telling(
+    return HistoryLine(
         what=what, outcome="ended" if end else "not ended yet", took=around.until(end) if end else None, is_act=True
     )
 
 
-def _act_begun(body: ActBegun, around: Around) -> Telling:
+def _act_begun(body: ActBegun, around: RecordContext) -> HistoryLine:
     end = around.first_behind(ActEnded, when=lambda ended: bool(ended.plan == body.plan))
     outcome = end.body.outcome if end and isinstance(end.body, ActEnded) else "not ended yet"
-    return Telling(
+    return HistoryLine(
         what=f"{body.act}, plan {body.plan}", outcome=outcome, took=around.until(end) if end else None, is_act=True
     )
 
 
-def _act_ended(body: ActEnded, around: Around) -> Telling | None:
+def _act_ended(body: ActEnded, around: RecordContext) -> HistoryLine | None:
     if around.last_before(ActBegun, when=lambda begun: bool(begun.plan == body.plan)):
         return None
-    return Telling(what=f"end of {body.act}, plan {body.plan}", outcome=body.outcome, is_act=True)
+    return HistoryLine(what=f"end of {body.act}, plan {body.plan}", outcome=body.outcome, is_act=True)
 
 
-def _verdict_changed(body: VerdictChanged, around: Around) -> Telling:
+def _verdict_changed(body: VerdictChanged, around: RecordContext) -> HistoryLine:
     before = f", {body.before} before" if body.before else ""
-    return Telling(what=f"checkpoint judged {body.after}{before}", outcome=", ".join(body.rules))
+    return HistoryLine(what=f"checkpoint judged {body.after}{before}", outcome=", ".join(body.rules))
 
 
-_TELLERS: dict[type, Callable[[Any, Around], Telling | None]] = {
+_TELLERS: dict[type, Callable[[Any, RecordContext], HistoryLine | None]] = {
     Adopted: lambda body, around: _with_driver("adopt", around),
     Claimed: _claimed,
     Submitted: _submitted,
@@ -258,12 +258,12 @@ _TELLERS: dict[type, Callable[[Any, Around], Telling | None]] = {
     RestartRequested: _restart_requested,
     MaintenanceBegun: _maintenance_begun,
     MaintenanceEnded: lambda body, around: (
-        None if around.last_before(MaintenanceBegun) else Telling(what="end of maintenance", is_act=True)
+        None if around.last_before(MaintenanceBegun) else HistoryLine(what="end of maintenance", is_act=True)
     ),
     Parked: _parked,
     Released: _released,
     ActBegun: _act_begun,
     ActEnded: _act_ended,
     VerdictChanged: _verdict_changed,
-    UnknownBody: lambda body, around: Telling(what=f"{body.kind}, a record of a newer version"),
+    UnknownBody: lambda body, around: HistoryLine(what=f"{body.kind}, a record of a newer version"),
 }

@@ -40,8 +40,8 @@ from streamops.operations.act_plans import refuse_to_take_over
 from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage
 from streamops.supervision.act import new_record
-from streamops.supervision.commands import called, to_adopt, to_release, to_start, to_stop
-from streamops.supervision.given_timings import timings_of
+from streamops.supervision.cli_hints import called, to_adopt, to_release, to_start, to_stop
+from streamops.supervision.effective_timings import timings_of
 from streamops.supervision.hand_over import (
     FindOutsiders,
     HandOver,

@@ -2,17 +2,17 @@
 
 from streamops.reconcile.facts import DeclaredStreams
 from streamops.reconcile.finding import FindingKind, ReconcileFinding, ReconcileSeverity
-from streamops.reconcile.look import Doors
+from streamops.reconcile.observe import ReconcilePorts
 from streamops.reconcile.pruner import Pruner
 from streamops.reconcile.reconciler import Reconciler, Report
 from streamops.reconcile.rules import reconcile
 
 __all__ = [
     "DeclaredStreams",
-    "Doors",
     "FindingKind",
     "Pruner",
     "ReconcileFinding",
+    "ReconcilePorts",
     "ReconcileSeverity",
     "Reconciler",
     "Report",

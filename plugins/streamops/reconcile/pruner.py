@@ -13,7 +13,7 @@ from datetime import timedelta
 
 from streamops.clock import Clock
 from streamops.control.backfill_plan import derived_name
-from streamops.control.backfill_shelf import backfill_ids
+from streamops.control.backfill_store import backfill_ids
 from streamops.control.layout import (
     DRIVER_FOLDER,
     backfill_checkpoint,
@@ -24,7 +24,7 @@ from streamops.control.snapshot import load_state, refresh_state
 from streamops.control.state import LogState
 from streamops.errors import StorageError, StreamOpsError
 from streamops.launch import FoundDriver, Launcher
-from streamops.reconcile.look import answers
+from streamops.reconcile.observe import answers
 from streamops.reconcile.prune_rules import Leftover, StreamLeftovers, may_go, to_date
 from streamops.spec import Keep, StreamSpec
 from streamops.storage import FileDetail, Storage, join

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from streamops.control.records import Author
 from streamops.control.state_root import require_state_root
-from streamops.reconcile.book import FindingBook, ToldTasks, read_book, write_book
 from streamops.reconcile.facts import DeclaredStreams, FleetFacts
 from streamops.reconcile.finding import ReconcileFinding, ReconcileSeverity, worst
-from streamops.reconcile.look import Doors, fleet_facts
+from streamops.reconcile.finding_store import FindingStore, ToldTasks, read_book, write_book
+from streamops.reconcile.observe import ReconcilePorts, fleet_facts
 from streamops.reconcile.pruner import Pruner
 from streamops.reconcile.repair import Repairer
 from streamops.reconcile.rules import reconcile
@@ -37,7 +37,7 @@ class Reconciler:
     """Compares the streams of one settings file."""
 
     declared: DeclaredStreams
-    doors: Doors
+    doors: ReconcilePorts
     author: Author
 
     def run(self, *, act: bool) -> Report:
@@ -57,7 +57,7 @@ class Reconciler:
             write_book(
                 storage,
                 self.declared.state_root,
-                FindingBook.of(findings, facts.at, told=told, awaited=facts.first_seen),
+                FindingStore.of(findings, facts.at, told=told, awaited=facts.first_seen),
             )
             self._prune(facts)
         return Report(streams=len(facts.streams), findings=findings)
@@ -73,7 +73,7 @@ class Reconciler:
         )
         pruner.run([spec for spec in self.declared.specs if spec.name not in silent], patience=doors.patience)
 
-    def _doors(self, book: FindingBook) -> Doors:
+    def _doors(self, book: FindingStore) -> ReconcilePorts:
         """Without an orchestrator of its own it takes the word that another reconciler was given a moment ago."""
         if self.doors.orchestrator:
             return self.doors

@@ -15,7 +15,7 @@ from streamops.reconcile.attendance import AIRFLOW
 from streamops.reconcile.drivers import fault_of, named
 from streamops.reconcile.facts import StreamFacts
 from streamops.reconcile.finding import ReconcileFinding, ReconcileRemedy
-from streamops.reconcile.look import Doors
+from streamops.reconcile.observe import ReconcilePorts
 from streamops.reconcile.orphans import OrphanKiller
 from streamops.spec import StreamSpec
 from streamops.supervision.decision import RESTING, Action, Decision
@@ -49,7 +49,7 @@ def mandate(facts: StreamFacts) -> frozenset[Action]:
 class Repairer:
     """Carries remedies out."""
 
-    doors: Doors
+    doors: ReconcilePorts
     state_root: str
     author: Author
 

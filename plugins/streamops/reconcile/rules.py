@@ -8,13 +8,13 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from streamops.backfill.standing import BackfillStanding, is_left_alone, standing_of
+from streamops.backfill.status import BackfillStatus, is_left_alone, standing_of
 from streamops.control.attendance import UNATTENDED_AFTER
 from streamops.reconcile.attendance import supervision
 from streamops.reconcile.drivers import DriverFault, fault_of, named
 from streamops.reconcile.facts import DeclaredStream, FleetFacts, StreamFacts
 from streamops.reconcile.finding import FindingKind, ReconcileFinding, ReconcileRemedy, ReconcileSeverity, finding_of
-from streamops.supervision.commands import resume_command
+from streamops.supervision.cli_hints import resume_command
 from streamops.supervision.decision import Action
 
 log = logging.getLogger(__name__)
@@ -174,7 +174,7 @@ def _left_backfills(facts: StreamFacts, now: datetime) -> Iterator[ReconcileFind
     )
 
 
-def _named(left: Sequence[BackfillStanding]) -> str:
+def _named(left: Sequence[BackfillStatus]) -> str:
     """`backfill march`, `backfills april and march`"""
     return f"backfill{'s' if len(left) > 1 else ''} {' and '.join(one.id for one in left)}"
 

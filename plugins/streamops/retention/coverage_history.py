@@ -22,7 +22,7 @@ from streamops.control.snapshot import load_state
 from streamops.control.topics import Topics, accepts_what_is_there, topics_after
 from streamops.errors import ControlLogError, ObjectNotFoundError, ObjectUnreadableError
 from streamops.retention import PartitionState
-from streamops.retention.past import Column, CoveragePast, LogMark, Oddity, Track
+from streamops.retention.past import Column, CoveragePast, LogMark, SuspectedState, Track
 from streamops.storage import FileKind, ReadableStorage, WritableStorage, join, read_file, write_file
 from streamops.storage.bounds import BOUNDS
 
@@ -155,7 +155,7 @@ def decode(content: bytes) -> CoveragePast:
         },
         topic_ids=_ids(fields["topic_ids"]),
         odd={
-            (_text(checkpoint), _text(topic), _whole(number)): Oddity(
+            (_text(checkpoint), _text(topic), _whole(number)): SuspectedState(
                 standing=PartitionState(standing), since=_moment(since)
             )
             for checkpoint, topic, number, standing, since in fields["odd"]

@@ -68,7 +68,7 @@ class LogMark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Oddity:
+class SuspectedState:
     """What looks have found or suspected, and another one has to confirm."""
 
     standing: PartitionState
@@ -85,7 +85,7 @@ class CoveragePast:
     places: Mapping[Position, Column] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     """By name: the id of the topic that the query was seen to read first, see `with_look`."""
-    odd: Mapping[Position, Oddity] = field(default_factory=dict)
+    odd: Mapping[Position, SuspectedState] = field(default_factory=dict)
     """Of the last look."""
     odd_at: datetime | None = None
     """When that was."""
@@ -159,7 +159,7 @@ class CoveragePast:
             self,
             topic_ids=self._ids(known, ids),
             odd={
-                position: Oddity(standing=odd, since=self._odd_since(position, odd, at))
+                position: SuspectedState(standing=odd, since=self._odd_since(position, odd, at))
                 for address, one in known
                 if (odd := one.suspected or one.standing) in _ODD
                 for position in [(address, one.topic, one.partition)]

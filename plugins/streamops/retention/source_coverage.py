@@ -15,9 +15,9 @@ from streamops.kafka.access import KafkaAccess, access_of
 from streamops.kafka.broker import Broker
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.retention import Coverage, SourceNeeds, cover
+from streamops.retention.confirm import look_twice
 from streamops.retention.coverage_history import read_past
 from streamops.retention.kafka_needs import needs_of_snapshot
-from streamops.retention.second_look import look_twice
 from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage
 

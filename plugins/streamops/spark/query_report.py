@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from streamops.control.drivers import QueryBeat
 from streamops.progress.event import has_run
-from streamops.spark.query_watch import QuerySight
+from streamops.spark.query_watch import QueryView
 
 PROGRESS_KEPT = 50
 """Progress events of batches in the driver's folder; Spark keeps a hundred in memory."""
@@ -27,7 +27,7 @@ class QueryReport:
         self._run = self._input_rows = 0
         self.has_news = False
         """Whether there is progress that nobody has taken."""
-        self._sight: QuerySight | None = None
+        self._sight: QueryView | None = None
         self._step_since = self._progress_since = now
         self._numbers = itertools.count()
         self._batches: deque[tuple[int, str]] = deque(maxlen=PROGRESS_KEPT)
@@ -36,7 +36,7 @@ class QueryReport:
         self._has_missed = False
         self._first_epoch: int | None = None
 
-    def see(self, sight: QuerySight, *, now: timedelta) -> None:
+    def see(self, sight: QueryView, *, now: timedelta) -> None:
         """Note where the query stands; the same as before means that it has stood there since."""
         if sight != self._sight:
             self._sight, self._step_since = sight, now

@@ -30,7 +30,7 @@ epoch is due at each interval, with data or without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuerySight:
+class QueryView:
     """What was seen of a query at one moment."""
 
     query_id: str
@@ -54,11 +54,11 @@ class QueryWatch:
         self._newest: _Mark | None = None
         self._next_batch = 0
 
-    def look(self) -> QuerySight:
+    def look(self) -> QueryView:
         """Where it stands."""
         status = self.query.status
         message = str(status["message"])[:MESSAGE_LENGTH]
-        return QuerySight(
+        return QueryView(
             query_id=self._query_id,
             name=self._name,
             step=self._step(status, message),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from streamops.clock import Clock, SystemClock
 from streamops.control.drivers import DriverPhase, QueryBeat
 from streamops.spark.query_report import PROGRESS_BYTES, PROGRESS_KEPT, QueryReport, batch_of, seconds_between
-from streamops.spark.query_watch import MESSAGE_LENGTH, QuerySight
+from streamops.spark.query_watch import MESSAGE_LENGTH, QueryView
 from streamops.storage import FileKind
 from streamops.storage.bounds import BOUNDS
 
@@ -67,7 +67,7 @@ class DriverReport:
             self._looked_at = self._clock.monotonic()
             self._enter(DriverPhase.RUNNING)
 
-    def saw(self, sights: Sequence[QuerySight], *, executors: int = UNKNOWN_EXECUTORS) -> None:
+    def saw(self, sights: Sequence[QueryView], *, executors: int = UNKNOWN_EXECUTORS) -> None:
         """One look at all queries that there are now."""
         with self._lock:
             now = self._looked_at = self._clock.monotonic()

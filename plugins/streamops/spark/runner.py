@@ -32,7 +32,7 @@ from streamops.spark.logfile import CappedLog
 from streamops.spark.query import RunningQueries, planned_queries
 from streamops.spark.query_guard import QueryGuard
 from streamops.spark.report import DriverReport
-from streamops.spark.spark_faults import go_round_faults
+from streamops.spark.spark_workarounds import go_round_faults
 from streamops.spark.stop_signal import StopSignal
 from streamops.spark.watchdog import DriverProcesses, Watchdog
 

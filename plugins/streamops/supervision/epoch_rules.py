@@ -6,12 +6,13 @@ from datetime import timedelta
 from streamops.control.state import Epoch, LogState
 from streamops.diagnosis.plan import accepts
 from streamops.launch import DriverState
-from streamops.liveness import QUICK, Liveness, LivenessKind, Rhythm, StallAction, judge_liveness
+from streamops.liveness import QUICK, Liveness, LivenessKind, StallAction, StreamPace, judge_liveness
 from streamops.spec import StreamSpec, TriggerKind
-from streamops.supervision.commands import to_confirm_dead
+from streamops.supervision.cli_hints import to_confirm_dead
 from streamops.supervision.decision import Action, Decision
+from streamops.supervision.desired_run import wanted_run
+from streamops.supervision.effective_timings import timings_of
 from streamops.supervision.end_rules import record_end
-from streamops.supervision.given_timings import timings_of
 from streamops.supervision.observation import EpochFacts, Observation
 from streamops.supervision.preflight import worst_plan
 from streamops.supervision.start_rules import (
@@ -22,7 +23,6 @@ from streamops.supervision.start_rules import (
     policy,
     stopped,
 )
-from streamops.supervision.wanted import wanted_run
 
 
 def decide_older_epoch(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Decision | None:
@@ -282,7 +282,7 @@ def _liveness(facts: EpochFacts, spec: StreamSpec) -> Liveness | None:
         return None
     timings = timings_of(facts.epoch, spec.timings)
     trigger = spec.as_run(facts.epoch.claim.mode).trigger
-    rhythm = Rhythm(
+    rhythm = StreamPace(
         trigger_interval=trigger.quiet,
         stop_grace=timings.stop,
         takeover=timings.takeover,

@@ -5,7 +5,7 @@ from datetime import datetime
 from streamops.control.records import ClaimMode
 from streamops.control.state import LogState
 from streamops.spec import StreamSpec, TriggerKind
-from streamops.supervision.wanted import wanted_run
+from streamops.supervision.desired_run import wanted_run
 
 
 def next_trigger(state: LogState, spec: StreamSpec, *, now: datetime) -> TriggerKind:

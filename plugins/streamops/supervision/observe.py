@@ -7,7 +7,7 @@ from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS
 from streamops.clock import Clock
-from streamops.control.backfill_shelf import planned_topics
+from streamops.control.backfill_store import planned_topics
 from streamops.control.drivers import (
     DriverTraces,
     driver_instances,
@@ -23,7 +23,7 @@ from streamops.control.state import Epoch, LogState
 from streamops.control.topics import Topics
 from streamops.diagnosis.companions import inspect_checkpoints, position_of, read_checkpoints
 from streamops.diagnosis.last_progress import last_progress
-from streamops.diagnosis.sink_look import declared_sink, look_around
+from streamops.diagnosis.observe_sink import declared_sink, look_around
 from streamops.diagnosis.source_table import declared_source_table
 from streamops.failures import Remedy
 from streamops.launch import DriverState, DriverStatus, Launcher, why_unseen
@@ -33,7 +33,7 @@ from streamops.retention.source_coverage import BrokerFor, SourceCoverage
 from streamops.sink import SinkView
 from streamops.spec import Mode, StreamSpec, TriggerKind
 from streamops.storage import Storage, join
-from streamops.supervision.given_timings import timings_of
+from streamops.supervision.effective_timings import timings_of
 from streamops.supervision.next_trigger import next_trigger
 from streamops.supervision.observation import EpochFacts, Observation, Reachability, newest_beat
 from streamops.supervision.probes import NetworkProber, Prober

@@ -11,7 +11,7 @@ from streamops.diagnosis.rules.registry_rules import has_run
 from streamops.errors import StorageError
 from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage
-from streamops.supervision.commands import called, to_adopt, to_forget
+from streamops.supervision.cli_hints import called, to_adopt, to_forget
 
 
 def refuse_unmounted(spec: StreamSpec, state: LogState, *, storage: ReadableStorage, state_root: str) -> None:

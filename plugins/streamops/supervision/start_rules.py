@@ -10,12 +10,12 @@ from streamops.diagnosis.plan import RestartPlan, Safety, accepts
 from streamops.diagnosis.rules.registry_rules import has_run, is_missing
 from streamops.failures import FailureClass, RestartTiming, advise_restart, fruitless_row, wait_after
 from streamops.spec import Mode, StreamSpec
-from streamops.supervision.commands import to_adopt, to_forget, to_release
+from streamops.supervision.cli_hints import to_adopt, to_forget, to_release
 from streamops.supervision.decision import Action, Decision
-from streamops.supervision.given_timings import timings_of
+from streamops.supervision.desired_run import has_finished, wanted_run
+from streamops.supervision.effective_timings import timings_of
 from streamops.supervision.observation import Observation
 from streamops.supervision.preflight import worst_plan
-from streamops.supervision.wanted import has_finished, wanted_run
 
 
 def decide_start(observation: Observation, spec: StreamSpec) -> Decision:

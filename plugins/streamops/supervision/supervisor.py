@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from streamops.clock import Clock
-from streamops.control.attendance import AttendanceBook
+from streamops.control.attendance import AttendanceStore
 from streamops.control.log import ControlLog
 from streamops.control.records import Author
 from streamops.control.registry import SharedRegistry, note_driver
@@ -87,7 +87,7 @@ class Supervisor:
         )
         self._state_root = state_root
         self._noted_query = ""
-        self._attendance = AttendanceBook(storage, state_root, stream=spec.name, author=author, clock=clock)
+        self._attendance = AttendanceStore(storage, state_root, stream=spec.name, author=author, clock=clock)
         self._actor = Actor(
             spec,
             log=self._log,

@@ -9,7 +9,7 @@ import pytest
 
 from streamops.backfill.derived import backfill_spec
 from streamops.control import codec
-from streamops.control.backfill_shelf import backfill_ids, read_plan
+from streamops.control.backfill_store import backfill_ids, read_plan
 from streamops.control.drivers import DriverPhase, ExitRecord, Heartbeat
 from streamops.control.layout import (
     EXIT,

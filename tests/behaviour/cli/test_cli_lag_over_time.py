@@ -8,7 +8,7 @@ import pytest
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.retention import Coverage, PartitionCoverage, PartitionState
 from streamops.retention.coverage_history import FILE, read_past, write_past
-from streamops.retention.past import CoveragePast, Oddity
+from streamops.retention.past import CoveragePast, SuspectedState
 from streamops.storage import join
 from support.brokers import A_WEEK
 from support.checkpoints import QUERY_ID, commit, metadata, offsets
@@ -144,7 +144,7 @@ def test_somebody_who_releases_the_stream_has_seen_that_the_topic_is_another(see
 def test_an_odd_answer_that_an_earlier_look_had_as_well_counts_at_once(seen: Terminal) -> None:
     was_seen(seen, reads=0, deleted=100, written=100)
     past = read_past(seen.storage, seen.spec().checkpoint)
-    found = Oddity(standing=PartitionState.RESET, since=START - 5 * MINUTE)
+    found = SuspectedState(standing=PartitionState.RESET, since=START - 5 * MINUTE)
     odd = {(seen.spec().checkpoint, "orders", 0): found}
     write_past(seen.storage, seen.spec().checkpoint, replace(past, odd=odd, odd_at=START - 5 * MINUTE))
     seen.broker.moves("orders", 0, latest=20)

@@ -5,8 +5,8 @@ import pytest
 from streamops.control import codec
 from streamops.control.attendance import Attendance, attendance_address
 from streamops.control.records import Author
-from streamops.reconcile.book import FindingBook, ToldTask, ToldTasks, write_book
 from streamops.reconcile.facts import StreamTask
+from streamops.reconcile.finding_store import FindingStore, ToldTask, ToldTasks, write_book
 from support.settings import a_declared_stream
 from support.specs import seconds
 from support.terminal import Terminal
@@ -26,7 +26,7 @@ def sign(terminal: Terminal, *, ago: float = 0) -> None:
 def tell(terminal: Terminal, task: StreamTask) -> None:
     """The reconciler in Airflow has just been told this."""
     told = ToldTasks(at=terminal.clock.now(), idle=(ToldTask(stream="orders", task=task),))
-    write_book(terminal.storage, terminal.project.address("data/state"), FindingBook(told=told))
+    write_book(terminal.storage, terminal.project.address("data/state"), FindingStore(told=told))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.control.attendance import AttendanceBook
+from streamops.control.attendance import AttendanceStore
 from streamops.control.drivers import QueryBeat, QueryStep
 from streamops.control.log import ControlLog
 from streamops.control.records import Body, MaintenanceBegun, Parked
@@ -322,7 +322,7 @@ def test_where_nobody_supervises_the_plan_warns_that_no_driver_will_follow(runni
 
 def test_a_supervisor_elsewhere_is_attendance_enough(running: Terminal) -> None:
     running.clock.advance(timedelta(minutes=5))
-    book = AttendanceBook(
+    book = AttendanceStore(
         running.storage,
         running.project.address("data/state"),
         stream="orders",

@@ -7,7 +7,7 @@ import pytest
 
 from streamops.control.layout import control_folder, record_address
 from streamops.errors import StorageError
-from streamops.fleet import health_look
+from streamops.fleet import observe_health as health_look
 from streamops.fleet.health_round import RoundPace, order_of_round
 from streamops.storage.local import LocalStorage
 from streamops.verdict import Verdict

@@ -17,8 +17,8 @@ from streamops.diagnosis.checkup import check, check_stream
 from streamops.diagnosis.companions import position_of, read_checkpoints
 from streamops.diagnosis.plan import Safety
 from streamops.engines import PINNED
-from streamops.operations.desk import Desk
-from streamops.operations.outlook import outlook_of
+from streamops.operations.forecast import outlook_of
+from streamops.operations.stream_operations import StreamOperations
 from streamops.storage import join
 from streamops.supervision import Action
 from support.base_checkpoint import ADDRESS, INPUT, SOURCE, entry, files, source_entry
@@ -55,7 +55,7 @@ def verdicts(world: World):
         world.storage, ADDRESS, engine=PINNED, is_declared=True, tracks_progress_async=False, is_continuous=False
     )
     name = check_stream(SPEC, storage_for=lambda _: world.storage, now=world.clock.now())
-    desk = Desk(
+    desk = StreamOperations(
         world.supervisor(), storage=world.storage, clock=world.clock, state_root=world.state_root, author=PERSON
     )
     outlook = outlook_of(desk.sight(), SPEC)

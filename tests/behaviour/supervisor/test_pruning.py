@@ -17,7 +17,7 @@ from streamops.control.log import LogReader
 from streamops.control.records import DriverHandle, StopRequested, Submitted
 from streamops.errors import LaunchError
 from streamops.launch import SubmitRequest
-from streamops.reconcile import DeclaredStreams, Doors, Pruner, Reconciler
+from streamops.reconcile import DeclaredStreams, Pruner, ReconcilePorts, Reconciler
 from streamops.reconcile.pruner import PrunedPlace
 from streamops.spec import Keep
 from streamops.storage import join
@@ -308,7 +308,7 @@ def place(yard: Yard) -> PrunedPlace:
 @pytest.mark.parametrize(("act", "left"), [(False, 4), (True, 2)], ids=["looks only", "acts"])
 def test_a_reconciler_prunes_when_it_acts(yard, act, left):
     yard.have_run(1, 2, 3, 4)
-    doors = Doors(
+    doors = ReconcilePorts(
         storage_for=lambda address: yard.storage,
         launcher=yard.launcher,
         clock=yard.clock,

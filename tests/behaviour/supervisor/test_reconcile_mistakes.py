@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from streamops.reconcile import FindingKind, ReconcileSeverity, rules
-from streamops.reconcile.book import AwaitedStream, FindingBook, write_book
+from streamops.reconcile.finding_store import AwaitedStream, FindingStore, write_book
 from support.reconciling import LONG, Place
 from support.specs import a_stream, seconds
 from support.world import World
@@ -39,7 +39,7 @@ def test_a_repair_that_fails_ends_no_report(place, caplog):
 
     place.world.supervisor = for_looks_only
     an_hour_ago = AwaitedStream(stream="clicks", since=place.world.clock.now() - timedelta(hours=1))
-    write_book(place.storage, place.world.state_root, FindingBook(awaited=(an_hour_ago,)))
+    write_book(place.storage, place.world.state_root, FindingStore(awaited=(an_hour_ago,)))
 
     report = place.reconcile(act=True)
 

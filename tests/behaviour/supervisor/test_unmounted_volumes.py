@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from streamops.errors import StorageError
-from streamops.operations.desk import Desk
+from streamops.operations.stream_operations import StreamOperations
 from streamops.storage.local import LocalStorage
 from streamops.supervision import Action
 from streamops_sandbox.chaos import mounts
@@ -97,7 +97,7 @@ def test_nothing_starts_and_nothing_is_made_below_the_bare_mount_point(world, vo
 
 
 def test_nobody_can_ask_for_anything_either(world, volume):
-    desk = Desk(
+    desk = StreamOperations(
         world.supervisor(), storage=world.storage, clock=world.clock, state_root=world.state_root, author=PERSON
     )
     with pytest.raises(StorageError, match="mount"):

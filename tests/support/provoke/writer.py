@@ -17,7 +17,7 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from streamops.control.texts import FAILURE_LIMIT, shortened
 from streamops.spark.failure import error_classes, failure_text
-from streamops.spark.spark_faults import go_round_faults
+from streamops.spark.spark_workarounds import go_round_faults
 
 SCHEMA = "n long, k string"
 ANSWER = "@answer "

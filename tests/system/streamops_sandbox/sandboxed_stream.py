@@ -11,7 +11,7 @@ from streamops.kafka.access import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.operations.requests import Requests, this_author
 from streamops.retention.lag import StreamLag
-from streamops.retention.lag_look import LagDoors, lags_of
+from streamops.retention.observe_lag import LagPorts, lags_of
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
 from streamops_sandbox.drivers import kill, live_drivers
@@ -74,7 +74,7 @@ class SandboxedStream:
 
     def lag(self) -> StreamLag:
         """What the stream has not read yet, from its checkpoint and the broker: no driver need live."""
-        doors = LagDoors(
+        doors = LagPorts(
             storage_for=lambda checkpoint: LocalStorage(),
             access_for=lambda spec: KafkaAccess(bootstrap=spec.kafka.bootstrap_servers),
             broker_for=lambda access: ConfluentBroker(access, self._clock),

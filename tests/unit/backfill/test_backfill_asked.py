@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from streamops.backfill import AskedRange, OffsetBound, PatternBound, TimeBound, VersionBound
+from streamops.backfill import OffsetBound, PatternBound, RequestedRange, TimeBound, VersionBound
 from streamops.backfill.asked_text import range_of
 from streamops.control.kafka_offsets import Offsets
 from streamops.errors import SettingsError
@@ -38,7 +38,7 @@ NONE = timedelta(0)
     ],
 )
 def test_an_end_of_a_range_is_understood(text, bound):
-    assert range_of(text, text, slack=NONE) == AskedRange(begin=bound, end=bound)
+    assert range_of(text, text, slack=NONE) == RequestedRange(begin=bound, end=bound)
 
 
 def test_files_need_no_second_end():

@@ -8,8 +8,8 @@ import pytest
 
 from streamops.backfill import folder_files as folders
 from streamops.backfill.asked_text import range_of
-from streamops.backfill.backfill_desk import AskedBackfill, BackfillDesk, PlannedBackfill
-from streamops.backfill.backfill_words import plan_lines
+from streamops.backfill.backfill_service import BackfillService, PlannedBackfill, RequestedBackfill
+from streamops.backfill.backfill_text import plan_lines
 from streamops.backfill.folder_files import folder_files
 from streamops.errors import SettingsError
 from streamops.spec import DeltaTableSource, FileFormat, FilesSource
@@ -39,14 +39,15 @@ class ADesk:
 
     def __init__(self, root: Path, source: DeltaTableSource | FilesSource) -> None:
         self.spec = a_stream(source=source, checkpoint=f"file://{root}/checkpoint")
-        self.desk = BackfillDesk(
+        self.desk = BackfillService(
             self.spec, storage=LocalStorage(), clock=FakeClock(AFTERWARDS), author=SUPERVISOR, broker=None, others={}
         )
 
     def plan(self, begin: str, end: str = "", *, chunk: int = 100) -> PlannedBackfill:
         asked = range_of(begin, end, slack=seconds(0))
         return self.desk.plan(
-            AskedBackfill(range=asked, reason="a wrong rate", table="file:///data/again", chunk=chunk), backfill="march"
+            RequestedBackfill(range=asked, reason="a wrong rate", table="file:///data/again", chunk=chunk),
+            backfill="march",
         )
 
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from streamops.backfill import (
-    AskedRange,
     Expired,
     OffsetBound,
     RangeFound,
     RangeRefused,
+    RequestedRange,
     TimeBound,
     expired_between,
     find_range,
@@ -36,8 +36,8 @@ def facts(*topics: TopicFacts) -> BrokerFacts:
     return BrokerFacts(bootstrap="broker:9092", at=NOW, topics=topics)
 
 
-def between(begin, end, **changes) -> AskedRange:
-    return AskedRange(begin=bound(begin), end=bound(end), **changes)
+def between(begin, end, **changes) -> RequestedRange:
+    return RequestedRange(begin=bound(begin), end=bound(end), **changes)
 
 
 def bound(at):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.backfill import AskedRange, PatternBound, RangeRefused, StepsFound, TimeBound, VersionBound
+from streamops.backfill import PatternBound, RangeRefused, RequestedRange, StepsFound, TimeBound, VersionBound
 from streamops.backfill.files import FolderFiles, steps_of_files
 from streamops.control.backfill_places import PlannedFile
 from streamops.control.backfill_plan import BackfillPlan, Counted, decode_plan, encode_plan
@@ -14,7 +14,7 @@ from support.backfills import a_plan
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOON_MS = 1_772_366_400_000
-ALL = AskedRange(begin=PatternBound(pattern="*"), end=PatternBound(pattern="*"))
+ALL = RequestedRange(begin=PatternBound(pattern="*"), end=PatternBound(pattern="*"))
 
 
 def a_folder(*minutes: int, **changes: object) -> FolderFiles:
@@ -26,9 +26,9 @@ def a_folder(*minutes: int, **changes: object) -> FolderFiles:
     return FolderFiles(address="file:///in", files=files, **changes)
 
 
-def between(first: int, last: int) -> AskedRange:
+def between(first: int, last: int) -> RequestedRange:
     begin, end = (TimeBound(at=NOON + timedelta(minutes=minute)) for minute in (first, last))
-    return AskedRange(begin=begin, end=end)
+    return RequestedRange(begin=begin, end=end)
 
 
 def names(found: StepsFound) -> list[list[str]]:
@@ -56,7 +56,7 @@ def test_the_files_of_a_range(asked, steps):
         pytest.param(between(5, 9), a_folder(0, 1), "the range is empty: no file of file:///in", id="none then"),
         pytest.param(ALL, a_folder(0, is_whole=False), "more files or folders than are listed", id="too many"),
         pytest.param(
-            AskedRange(begin=VersionBound(version=1), end=VersionBound(version=2)),
+            RequestedRange(begin=VersionBound(version=1), end=VersionBound(version=2)),
             a_folder(0),
             "the range from v1 to v2 names no files",
             id="versions",

@@ -7,7 +7,7 @@ import pytest
 
 from streamops.backfill import progress_of
 from streamops.backfill.facts import BackfillFacts
-from streamops.backfill.standing import standing_of
+from streamops.backfill.status import standing_of
 from streamops.control.attendance import Attendance
 from streamops.control.records import ClaimMode, MaintenanceBegun, MaintenanceEnded, Outcome, Parked
 from streamops.launch import DriverState, DriverStatus

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.backfill import AskedRange, RangeRefused, StepsFound, TimeBound, VersionBound
+from streamops.backfill import RangeRefused, RequestedRange, StepsFound, TimeBound, VersionBound
 from streamops.backfill.asked import PatternBound
-from streamops.backfill.versions import TableAsked, VersionRange, find_versions, steps_of_versions
+from streamops.backfill.versions import RequestedTable, VersionRange, find_versions, steps_of_versions
 from streamops.control.backfill_plan import BackfillPlan, Counted, decode_plan, encode_plan
 from streamops.deltalog import RemovedFile
 from streamops.deltalog.versions import VersionContent, WrittenVersion
@@ -22,18 +22,18 @@ def minute(number: float) -> datetime:
     return NOON + timedelta(minutes=number)
 
 
-def a_table(*versions: int, **options: str) -> TableAsked:
+def a_table(*versions: int, **options: str) -> RequestedTable:
     """These commits are there, each written so many minutes behind noon as its version says."""
     written = tuple(WrittenVersion(version=version, written_at=minute(version)) for version in versions)
-    return TableAsked(table_id="t-1", address=TABLE, written=written, options=options)
+    return RequestedTable(table_id="t-1", address=TABLE, written=written, options=options)
 
 
-def between(first: int, last: int) -> AskedRange:
-    return AskedRange(begin=VersionBound(version=first), end=VersionBound(version=last))
+def between(first: int, last: int) -> RequestedRange:
+    return RequestedRange(begin=VersionBound(version=first), end=VersionBound(version=last))
 
 
-def at(first: float, last: float) -> AskedRange:
-    return AskedRange(begin=TimeBound(at=minute(first)), end=TimeBound(at=minute(last)))
+def at(first: float, last: float) -> RequestedRange:
+    return RequestedRange(begin=TimeBound(at=minute(first)), end=TimeBound(at=minute(last)))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,9 @@ def at(first: float, last: float) -> AskedRange:
         pytest.param(at(1.5, 4.5), (2, 4), id="times between versions"),
         pytest.param(at(-60, 600), (0, 7), id="times around all"),
         pytest.param(
-            AskedRange(begin=VersionBound(version=6), end=TimeBound(at=minute(600))), (6, 7), id="a version and a time"
+            RequestedRange(begin=VersionBound(version=6), end=TimeBound(at=minute(600))),
+            (6, 7),
+            id="a version and a time",
         ),
     ],
 )
@@ -62,7 +64,7 @@ def test_the_versions_that_a_range_stands_for(asked, found):
         pytest.param(at(2.1, 2.9), "the range is empty", id="no version then"),
         pytest.param(between(5, 8), "version 8 is not there yet: the table is at version 7", id="not there yet"),
         pytest.param(
-            AskedRange(begin=PatternBound(pattern="*.json"), end=PatternBound(pattern="*.json")),
+            RequestedRange(begin=PatternBound(pattern="*.json"), end=PatternBound(pattern="*.json")),
             "names no versions",
             id="files",
         ),

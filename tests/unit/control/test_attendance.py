@@ -8,7 +8,7 @@ from streamops.control.attendance import (
     SIGN_INTERVAL,
     UNATTENDED_AFTER,
     Attendance,
-    AttendanceBook,
+    AttendanceStore,
     attendance_address,
     read_attendance,
 )
@@ -31,8 +31,8 @@ def clock():
     return FakeClock()
 
 
-def a_book(storage, clock) -> AttendanceBook:
-    return AttendanceBook(storage, ROOT, stream="orders", author=SUPERVISOR, clock=clock)
+def a_book(storage, clock) -> AttendanceStore:
+    return AttendanceStore(storage, ROOT, stream="orders", author=SUPERVISOR, clock=clock)
 
 
 def test_a_sign_says_who_and_when(storage, clock):

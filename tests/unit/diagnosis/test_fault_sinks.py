@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from deltalake import DeltaTable
 
-from streamops.diagnosis.sink_look import SinkPlace
+from streamops.diagnosis.observe_sink import SinkPlace
 from streamops.diagnosis.source_table import SourceTable
 from streamops.diagnosis.watch import Watch
 from streamops.storage import join

@@ -7,8 +7,8 @@ import pytest
 
 from streamops.diagnosis.sample import HealthSample
 from streamops.fleet.health_answer import answer_of, shard_of, summary_of, tasks_of
-from streamops.fleet.health_look import HealthLook
 from streamops.fleet.health_round import RoundReport
+from streamops.fleet.observe_health import HealthLook
 from streamops.verdict import Verdict
 from support.clock import START
 from support.specs import a_stream

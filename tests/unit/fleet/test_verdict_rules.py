@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from streamops.diagnosis.sample import HealthSample
 from streamops.fleet.health_history import HealthEntry, KeptChange, NotedChange
-from streamops.fleet.health_look import HealthLook
+from streamops.fleet.observe_health import HealthLook
 from streamops.fleet.verdict_rules import Upkeep, has_record, is_untold, settled_verdict, upkeep_of
 from streamops.verdict import Verdict
 from support.clock import START

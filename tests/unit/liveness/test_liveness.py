@@ -15,9 +15,9 @@ from streamops.control.drivers import DriverPhase, Heartbeat, QueryBeat, QuerySt
 from streamops.liveness import (
     Liveness,
     LivenessKind,
-    Rhythm,
     StallAction,
     StallPolicy,
+    StreamPace,
     is_history_needed,
     judge_liveness,
 )
@@ -26,7 +26,7 @@ from support.specs import seconds
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 NOTHING, REPORT, RESTART = None, StallAction.REPORT, StallAction.RESTART
-RHYTHM = Rhythm(trigger_interval=seconds(10), stop_grace=seconds(120), takeover=seconds(75))
+RHYTHM = StreamPace(trigger_interval=seconds(10), stop_grace=seconds(120), takeover=seconds(75))
 AT_ONCE = replace(RHYTHM, trigger_interval=seconds(0))
 HOURLY = replace(RHYTHM, trigger_interval=seconds(HOUR))
 POLICY = StallPolicy()
@@ -102,7 +102,7 @@ class Row:
     history: ProgressHistory
     kind: LivenessKind
     advice: StallAction | None = NOTHING
-    rhythm: Rhythm = RHYTHM
+    rhythm: StreamPace = RHYTHM
     policy: StallPolicy = POLICY
     stood_still: float = 0
 

@@ -27,7 +27,7 @@ from streamops.operations.act_plan import Act, ActPlan
 from streamops.operations.act_plans import plan_release, plan_replacement, plan_start, plan_stop
 from streamops.operations.act_progress import AwaitedStart
 from streamops.operations.drift import Declaration
-from streamops.operations.sight import Sight, Surroundings
+from streamops.operations.snapshot import ActContext, StreamSnapshot
 from streamops.spec import StreamSpec
 from streamops.spec.sinks import SinkGuarantee
 from streamops.spec.wire import spec_text
@@ -51,7 +51,7 @@ def a_sight(
     signed: bool = True,
     trouble: str = "",
     now: datetime = NOW,
-) -> Sight:
+) -> StreamSnapshot:
     """Everything that a plan of this moment rests on."""
     state = a_state(*bodies)
     facts = [_seen(state, epoch.number, driver) for epoch in state.open_epochs]
@@ -61,9 +61,9 @@ def a_sight(
     declaration = Declaration(
         spec=spec_text(spec), job_sha256="" if trouble else "0" * 64, library_version="0", trouble=trouble
     )
-    return Sight(
+    return StreamSnapshot(
         look=Look(observation=observation, decision=decide(observation, spec, mine=frozenset())),
-        around=Surroundings(attendance=attendance, declaration=declaration),
+        around=ActContext(attendance=attendance, declaration=declaration),
         seen=replace(observation, checkpoint=found, in_depth=(CheckpointSnapshot(facts=found),)),
     )
 

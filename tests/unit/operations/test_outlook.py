@@ -3,7 +3,7 @@
 import pytest
 
 from streamops.diagnosis.plan import RestartPlan, Safety
-from streamops.operations.outlook import Outlook
+from streamops.operations.forecast import StartForecast
 from streamops.supervision.decision import Action
 
 
@@ -20,7 +20,7 @@ from streamops.supervision.decision import Action
     ],
 )
 def test_a_start_that_its_supervisor_would_not_make_is_refused(is_accepted, next_step, is_refused):
-    outlook = Outlook(
+    outlook = StartForecast(
         stream="orders",
         plan=RestartPlan(safety=Safety.SAFE, summary=""),
         is_accepted=is_accepted,

@@ -16,10 +16,10 @@ from streamops.control.records import (
 )
 from streamops.launch import DriverState, DriverStatus, FoundDriver
 from streamops.reconcile import FindingKind, ReconcileSeverity, reconcile
-from streamops.reconcile.book import FindingBook
 from streamops.reconcile.drivers import DriverFault, fault_of, may_be_killed
 from streamops.reconcile.facts import DeclaredStream, FleetFacts, StreamFacts, StreamTask
 from streamops.reconcile.finding import ReconcileRemedy, told, worst
+from streamops.reconcile.finding_store import FindingStore
 from streamops.reconcile.repair import EVERYTHING, RECORDING, mandate
 from streamops.supervision import Action, Decision
 from support.observations import NOW
@@ -502,13 +502,13 @@ def test_only_a_stream_whose_dag_could_run_and_does_not_is_started(task, sign, a
 
 def test_what_is_known_keeps_its_date_and_what_was_repaired_is_news_again():
     first = findings(running(attendance=OVER))
-    book = FindingBook.of(first, NOW)
+    book = FindingStore.of(first, NOW)
 
     again = book.dated(findings(running(attendance=a_sign(500))))
 
     assert [one.since for one in again] == [NOW]
-    assert FindingBook.of(again, NOW + seconds(60)) == book
-    assert FindingBook.of((replace(again[0], is_repaired=True),), NOW) == FindingBook()
+    assert FindingStore.of(again, NOW + seconds(60)) == book
+    assert FindingStore.of((replace(again[0], is_repaired=True),), NOW) == FindingStore()
 
 
 def test_a_finding_is_told_in_one_line_with_what_is_left_to_do():

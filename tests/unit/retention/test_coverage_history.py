@@ -10,7 +10,7 @@ from streamops.control.layout import control_folder
 from streamops.control.records import Adopted, Position, Released, TopicSeen
 from streamops.retention import Coverage, PartitionCoverage, PartitionState
 from streamops.retention.coverage_history import MOST_BYTES, encode, read_past, write_past
-from streamops.retention.past import CoveragePast, Oddity, Track
+from streamops.retention.past import CoveragePast, SuspectedState, Track
 from streamops.storage.memory import MemoryStorage
 from support.clock import START
 from support.records import a_claim, a_log, a_submit, write_log
@@ -311,4 +311,4 @@ def test_two_hundred_thousand_odd_partitions_leave_a_file_that_is_read_again(sto
     assert (kept.odd, kept.topic_ids) == ({}, {"orders": "a"})
 
 
-ODD = Oddity(standing=PartitionState.UNKNOWN, since=START)
+ODD = SuspectedState(standing=PartitionState.UNKNOWN, since=START)

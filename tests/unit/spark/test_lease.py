@@ -22,7 +22,7 @@ from streamops.errors import ObjectNotFoundError, StorageError
 from streamops.launch.processes import this_host
 from streamops.spark.failure import exit_record
 from streamops.spark.lease import DriverIdentity, Lease
-from streamops.spark.query_watch import QuerySight
+from streamops.spark.query_watch import QueryView
 from streamops.spark.report import DriverReport
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
@@ -128,7 +128,7 @@ def test_a_beat_says_how_the_queries_get_on(files, clock):
     lease = a_lease(files, clock, report)
     report.query_started("q-1")
     report.saw(
-        [QuerySight(query_id="q-1", name="orders", step=QueryStep.BATCH, message="Processing new data")], executors=2
+        [QueryView(query_id="q-1", name="orders", step=QueryStep.BATCH, message="Processing new data")], executors=2
     )
     clock.advance(seconds(90))
 

@@ -10,7 +10,7 @@ import pytest
 from streamops.control.codec import encode
 from streamops.control.drivers import DriverPhase, Heartbeat, QueryStep
 from streamops.spark.query_report import IDLE_KEPT, PROGRESS_BYTES
-from streamops.spark.query_watch import QuerySight, QueryWatch
+from streamops.spark.query_watch import QueryView, QueryWatch
 from streamops.spark.report import PROGRESS_KEPT, UNKNOWN_EXECUTORS, DriverReport
 from streamops.storage import FileKind
 from streamops.storage.bounds import BOUNDS
@@ -28,7 +28,7 @@ def idle(batch: int) -> str:
 
 
 def sight(step: QueryStep = QueryStep.BATCH, message: str = "Processing new data", *, query_id: str = "q-1"):
-    return QuerySight(query_id=query_id, name="orders", step=step, message=message)
+    return QueryView(query_id=query_id, name="orders", step=step, message=message)
 
 
 def batches(progress: bytes) -> list[int]:
@@ -267,7 +267,7 @@ def test_queries_have_their_progress_one_after_the_other(report):
     assert report.state().batch == 8
 
 
-def committing(epoch: int) -> QuerySight:
+def committing(epoch: int) -> QueryView:
     return replace(sight(message=f"Committing epoch {epoch}"), epoch=epoch)
 
 

@@ -31,7 +31,7 @@ from streamops.failures import FailureClass, Remedy, RestartPolicy
 from streamops.launch import DriverState, DriverStatus
 from streamops.liveness import LivenessKind, StallPolicy
 from streamops.operations.drift import Declaration
-from streamops.operations.sight import Surroundings
+from streamops.operations.snapshot import ActContext
 from streamops.spec import StreamSpec, Trigger
 from streamops.spec.wire import spec_text
 from streamops.status import Phase, StreamStatus, stream_status
@@ -110,7 +110,7 @@ def status_of(
     checkpoint: CheckpointFacts = NEW,
     conflicts: Iterable[str] = (),
     spec: StreamSpec | None = None,
-    around: Surroundings | None = None,
+    around: ActContext | None = None,
 ) -> StreamStatus:
     """The status after one fresh look, as the real table decides it."""
     spec = spec or a_stream()
@@ -126,11 +126,11 @@ def status_of(
     return stream_status(look, spec, around=around)
 
 
-def surroundings(*, signed: float | None = 1, spec: StreamSpec | None = None) -> Surroundings:
+def surroundings(*, signed: float | None = 1, spec: StreamSpec | None = None) -> ActContext:
     """Somebody signed so many seconds ago; the job is the one that runs."""
     attendance = None if signed is None else Attendance(stream="orders", at=NOW - seconds(signed), by=SUPERVISOR)
     declaration = Declaration(spec=spec_text(spec or a_stream()), job_sha256="", library_version="0")
-    return Surroundings(attendance=attendance, declaration=declaration)
+    return ActContext(attendance=attendance, declaration=declaration)
 
 
 RUNNING = a_state(claimed(), submitted())

@@ -9,7 +9,7 @@ from streamops.backfill.derived import backfill_spec
 from streamops.control.records import Adopted, ClaimMode, MaintenanceBegun, Position
 from streamops.launch import DriverState
 from streamops.spec import StreamSpec
-from streamops.supervision.commands import called, to_adopt, to_confirm_dead, to_release, to_start, to_stop
+from streamops.supervision.cli_hints import called, to_adopt, to_confirm_dead, to_release, to_start, to_stop
 from streamops.supervision.decide import decide
 from streamops.supervision.observation import Observation
 from support.backfills import a_plan

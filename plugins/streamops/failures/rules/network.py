@@ -3,7 +3,7 @@
 import re
 
 from streamops.failures.failure_class import FailureClass, Remedy
-from streamops.failures.rules.reading import Voice
+from streamops.failures.rules.reading import Loudness
 from streamops.failures.rules.rule import FailureRule
 
 UNREACHABLE = (
@@ -80,7 +80,7 @@ TRANSIENT = (
         id="port-taken",
         failure_class=FailureClass.TRANSIENT,
         words=("Address already in use", "java.net.BindException"),
-        faintest=Voice.VERDICT,
+        faintest=Loudness.VERDICT,
         source="Linux errno 98: often a predecessor that still ends",
     ),
     FailureRule(
@@ -254,7 +254,7 @@ STORAGE = (
         id="network",
         failure_class=FailureClass.TRANSIENT,
         words=tuple(word for word in UNREACHABLE if word != "timed out"),
-        faintest=Voice.VERDICT,
+        faintest=Loudness.VERDICT,
         source="a connection of nobody in particular: recorded case sink-socket-source-refused",
     ),
 )

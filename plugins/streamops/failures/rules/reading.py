@@ -17,7 +17,7 @@ READ_LIMIT = 96_000
 """Characters read, from both ends: a few hundred lines of a log, and a bound on the time."""
 
 
-class Voice(IntEnum):
+class Loudness(IntEnum):
     """How loudly something is said; a lower number is louder."""
 
     VERDICT = 0
@@ -84,19 +84,19 @@ _AFTER_DESCRIPTION = ("\tat ", "\t... ", "Caused by", "JVM stacktrace", "Traceba
 _PY4J = ("/py4j/clientserver.py", "/py4j/java_gateway.py")
 
 
-def statements(text: str) -> dict[Voice, Statement]:
+def statements(text: str) -> dict[Loudness, Statement]:
     """The text, sorted by voice."""
-    said: dict[Voice, list[str]] = {voice: [] for voice in Voice}
-    seen: dict[Voice, list[str]] = {voice: [] for voice in Voice}
+    said: dict[Loudness, list[str]] = {voice: [] for voice in Loudness}
+    seen: dict[Loudness, list[str]] = {voice: [] for voice in Loudness}
     for block in _blocks(_bounded(text)):
-        if isinstance(block.voice, Voice) and not block.is_aftermath:
+        if isinstance(block.voice, Loudness) and not block.is_aftermath:
             said[block.voice] += block.messages()
             seen[block.voice] += block.told()
     return {
         voice: Statement(said="\n" + "\n".join(said[voice]), seen="\n".join(seen[voice]))
         if said[voice]
         else Statement()
-        for voice in Voice
+        for voice in Loudness
     }
 
 
@@ -112,7 +112,7 @@ class _Unheard(Enum):
 class _Block:
     """A log line, or what was written past the logger, and the lines that hang on it."""
 
-    def __init__(self, voice: Voice | _Unheard) -> None:
+    def __init__(self, voice: Loudness | _Unheard) -> None:
         self.voice = voice
         self.lines: list[str] = []
 
@@ -157,22 +157,22 @@ class _Block:
 
 
 def _blocks(text: str) -> list[_Block]:
-    head = block = _Block(Voice.VERDICT)
+    head = block = _Block(Loudness.VERDICT)
     blocks = [block]
     for line in text.split("\n"):
         if (match := _LOG_LINE.match(line)) or _JSON_LINE.match(line):
             block = _Block(_voice(match, line))
             blocks.append(block)
         elif line.startswith(_OPENINGS) or (block.voice is _Unheard.CHATTER and line[:1] not in ("", " ", "\t")):
-            block = _Block(Voice.VERDICT)
+            block = _Block(Loudness.VERDICT)
             blocks.append(block)
         block.lines.append(line)
     if len(blocks) > 1 and head.is_headless:
-        head.voice = Voice.WARNING
+        head.voice = Loudness.WARNING
     return blocks
 
 
-def _voice(match: re.Match[str] | None, line: str) -> Voice | _Unheard:
+def _voice(match: re.Match[str] | None, line: str) -> Loudness | _Unheard:
     """How loudly a log line speaks."""
     if match:
         level, logger = (word for word in match.groups() if word)
@@ -180,12 +180,12 @@ def _voice(match: re.Match[str] | None, line: str) -> Voice | _Unheard:
         level = found[1] if (found := _JSON_LEVEL.search(line)) else "INFO"
         logger = found[1] if (found := _JSON_LOGGER.search(line)) else ""
     if level in ("WARN", "WARNING"):
-        return Voice.WARNING
+        return Loudness.WARNING
     if level not in ("ERROR", "FATAL", "CRITICAL"):
         return _Unheard.CHATTER
     if logger.startswith(_AFTERMATH):
         return _Unheard.AFTERMATH
-    return Voice.VERDICT if logger.startswith(_VERDICTS) else Voice.ERROR
+    return Loudness.VERDICT if logger.startswith(_VERDICTS) else Loudness.ERROR
 
 
 def _bounded(text: str) -> str:

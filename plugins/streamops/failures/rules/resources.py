@@ -1,7 +1,7 @@
 """Memory, disk and room on the cluster. Asked first: what runs out of them fails in the oddest words afterwards."""
 
 from streamops.failures.failure_class import FailureClass, Remedy
-from streamops.failures.rules.reading import Voice
+from streamops.failures.rules.reading import Loudness
 from streamops.failures.rules.rule import FailureRule
 
 MEMORY = (
@@ -10,7 +10,7 @@ MEMORY = (
         failure_class=FailureClass.OUT_OF_MEMORY,
         words=("exceeding physical memory limits", "exceeding virtual memory limits", "OOMKilled"),
         source="YARN, ContainersMonitorImpl; Kubernetes, the reason of a container that ended",
-        faintest=Voice.WARNING,
+        faintest=Loudness.WARNING,
     ),
     FailureRule(
         id="executor-killed",
@@ -42,7 +42,7 @@ MEMORY = (
             "STORE_PROVIDER_OUT_OF_MEMORY]",
         ),
         source="OpenJDK 17, Spark 4.2 error classes; recorded case process-heap-crash",
-        faintest=Voice.WARNING,
+        faintest=Loudness.WARNING,
     ),
     FailureRule(
         id="python-memory",
@@ -70,7 +70,7 @@ DISK = (
         failure_class=FailureClass.DISK_FULL,
         words=("No space left on device", "Not enough space left", "[Errno 28]"),
         source="errno 28 of Linux; recorded case sink-delta-table-full",
-        faintest=Voice.WARNING,
+        faintest=Loudness.WARNING,
     ),
     FailureRule(
         id="quota",
@@ -94,14 +94,14 @@ CAPACITY = (
             "was low on resource",
         ),
         source="Kubernetes scheduler and quotas, YARN queues",
-        faintest=Voice.WARNING,
+        faintest=Loudness.WARNING,
     ),
     FailureRule(
         id="no-room-for-executors",
         failure_class=FailureClass.CLUSTER_CAPACITY,
         words=("Initial job has not accepted any resources", "was preempted"),
         source="Spark 4.2, TaskSchedulerImpl and YarnAllocator",
-        faintest=Voice.WARNING,
+        faintest=Loudness.WARNING,
     ),
     FailureRule(
         id="manager-away",
@@ -123,21 +123,21 @@ LOST_EXECUTORS = (
         id="executor-lost",
         failure_class=FailureClass.TRANSIENT,
         words=("ExecutorLostFailure", "FetchFailedException", "an output location for shuffle"),
-        faintest=Voice.VERDICT,
+        faintest=Loudness.VERDICT,
         source="Spark 4.2, TaskEndReason and MapOutputTracker",
     ),
     FailureRule(
         id="interrupted",
         failure_class=FailureClass.TRANSIENT,
         words=("java.lang.InterruptedException", "cancelled part of cancelled job group"),
-        faintest=Voice.VERDICT,
+        faintest=Loudness.VERDICT,
         source="SPARK-39218, SPARK-48717: a stop reached the batch inside a Python function",
     ),
     FailureRule(
         id="cluster-too-slow",
         failure_class=FailureClass.TRANSIENT,
         words=("Futures timed out after", "RpcTimeoutException", "Could not execute broadcast in"),
-        faintest=Voice.VERDICT,
+        faintest=Loudness.VERDICT,
         source="Spark 4.2: calls between driver and executors, broadcasts",
     ),
     FailureRule(
@@ -145,7 +145,7 @@ LOST_EXECUTORS = (
         failure_class=FailureClass.TRANSIENT,
         own_remedy=Remedy.RETRY_FEW,
         words=("Python worker exited unexpectedly", "Python worker failed to connect back"),
-        faintest=Voice.VERDICT,
+        faintest=Loudness.VERDICT,
         source="Spark 4.2, PythonRunner: native code of a library, or the kernel's memory killer",
     ),
     FailureRule(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from streamops.control.records import Outcome
 from streamops.failures.failure_class import DEFAULT_REMEDIES, FailureClass, Remedy
-from streamops.failures.rules.reading import Statement, Voice
+from streamops.failures.rules.reading import Loudness, Statement
 
 EVIDENCE_LIMIT = 200
 _BEFORE = 40
@@ -33,7 +33,7 @@ class FailureRule:
     has_progressed: bool | None = None
     own_remedy: Remedy | None = None
     """What helps where this is not what helps against the class."""
-    faintest: Voice = Voice.ERROR
+    faintest: Loudness = Loudness.ERROR
     """What is said more faintly than this is not believed."""
 
     @property

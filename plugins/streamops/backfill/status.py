@@ -7,7 +7,7 @@ from enum import StrEnum
 from streamops.backfill.facts import BackfillFacts
 from streamops.launch import DriverState
 from streamops.operations.act_effects import nobody_since
-from streamops.supervision.commands import resume_command
+from streamops.supervision.cli_hints import resume_command
 
 
 class BackfillPhase(StrEnum):
@@ -38,7 +38,7 @@ _OUT_OF_SIGHT = frozenset({DriverState.UNKNOWN, DriverState.GONE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BackfillStanding:
+class BackfillStatus:
     """One backfill at one moment, for people."""
 
     stream: str
@@ -73,11 +73,11 @@ class BackfillStanding:
         return f"backfill {self.id} is {self.phase}{done}: {self.reason}"
 
 
-def standing_of(facts: BackfillFacts, *, now: datetime) -> BackfillStanding:
+def standing_of(facts: BackfillFacts, *, now: datetime) -> BackfillStatus:
     """The standing behind the facts."""
     phase, reason = _phase(facts, now)
     sign = facts.attendance
-    return BackfillStanding(
+    return BackfillStatus(
         stream=facts.stream,
         id=facts.id,
         phase=phase,

@@ -20,9 +20,9 @@ from typing import Any
 from streamops.control.state_root import require_state_root
 from streamops.diagnosis.checkup_text import printable
 from streamops.errors import StreamOpsError
+from streamops.fleet.bounded_pool import Worked, WorkLimits, WorkResult, work_on
 from streamops.fleet.health_history import CHECKPOINTS, HealthEntry, HealthHistory, NotedChange
-from streamops.fleet.health_look import HealthLook, blind_look
-from streamops.fleet.timed_work import Worked, WorkLimits, WorkResult, work_on
+from streamops.fleet.observe_health import HealthLook, blind_look
 from streamops.fleet.verdict_change import OnChange, Subject, VerdictChange, log_change
 from streamops.fleet.verdict_rules import upkeep_of
 from streamops.spec import StreamSpec

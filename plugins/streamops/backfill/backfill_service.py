@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from streamops.backfill import (
-    AskedRange,
     BackfillEstimate,
     BackfillProgress,
     Missing,
     OwnSink,
     RangeRefused,
+    RequestedRange,
     SinkChosen,
     SinkRefused,
     choose_sink,
@@ -20,7 +20,7 @@ from streamops.backfill.derived import backfill_spec
 from streamops.backfill.source_ranges import FolderRanges, KafkaRanges, SourceRanges, TableRanges
 from streamops.clock import Clock
 from streamops.control.backfill_plan import BackfillPlan, Counted
-from streamops.control.backfill_shelf import backfill_ids, read_plan, write_plan
+from streamops.control.backfill_store import backfill_ids, read_plan, write_plan
 from streamops.control.layout import backfills_folder, control_folder
 from streamops.control.records import Author
 from streamops.control.texts import checked_reason
@@ -36,10 +36,10 @@ CHUNK = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedBackfill:
+class RequestedBackfill:
     """What somebody wants to have read once more."""
 
-    range: AskedRange
+    range: RequestedRange
     reason: str
     table: str = ""
     """Canonical address; empty for the stream's own table."""
@@ -100,7 +100,7 @@ def _ranges(spec: StreamSpec, storage: Storage, broker: Broker | None) -> Source
     return KafkaRanges(broker=broker, topics=source.topics, reads_committed=source.reads_committed)
 
 
-class BackfillDesk:
+class BackfillService:
     """One stream's backfills, for one author."""
 
     def __init__(
@@ -121,7 +121,7 @@ class BackfillDesk:
         self._ranges = _ranges(spec, storage, broker)
         self._others = others
 
-    def plan(self, asked: AskedBackfill, *, backfill: str) -> PlannedBackfill:
+    def plan(self, asked: RequestedBackfill, *, backfill: str) -> PlannedBackfill:
         """What would be read, in which steps, and where it would go. StorageError where the stream can't be read.
 
         SettingsError for a reason that is none, or too long.
@@ -204,7 +204,7 @@ class BackfillDesk:
                 f" ask for a range anew, `streamops backfill {plan.stream} --from … --to … --reason …`"
             )
 
-    def _sink(self, asked: AskedBackfill, backfill: str) -> SinkChosen | SinkRefused:
+    def _sink(self, asked: RequestedBackfill, backfill: str) -> SinkChosen | SinkRefused:
         sink = self.spec.sink
         if further := [place.address for place in sink.further]:
             return SinkRefused(
@@ -216,14 +216,14 @@ class BackfillDesk:
             own, backfill=backfill, table=asked.table, dead_letters=asked.dead_letters, others=self._others
         )
 
-    def _refused_for_time(self, asked: AskedBackfill) -> str:
+    def _refused_for_time(self, asked: RequestedBackfill) -> str:
         """Why a range that has not ended yet is not read: what comes later would be left out without a word."""
         end = asked.range.end_lookup
         if end is None or end <= self._clock.now():
             return ""
         return f"the range ends at {end.isoformat(timespec='seconds')}, which is to come: ask for one that has ended"
 
-    def _refused_for_state(self, asked: AskedBackfill) -> str:
+    def _refused_for_state(self, asked: RequestedBackfill) -> str:
         """Why a job with state is not run on a range; the driver looks once more, at the job itself."""
         if asked.is_approximate or not self._storage.list(join(self.spec.checkpoint, "state")):
             return ""

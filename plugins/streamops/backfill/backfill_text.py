@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from streamops.backfill.backfill_desk import PlannedBackfill
+from streamops.backfill.backfill_service import PlannedBackfill
 from streamops.control.backfill_places import FilesPlace, TablePlace
 from streamops.control.backfill_plan import BackfillPlan
 from streamops.control.kafka_offsets import Offsets

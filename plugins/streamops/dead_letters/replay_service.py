@@ -32,9 +32,9 @@ from streamops.dead_letters.replay import (
     holders,
     sent_letters,
 )
+from streamops.dead_letters.replay_owner import Worker, check_topics, is_of, ranges_since, sent_among, worker_of
+from streamops.dead_letters.replay_store import ReplayStore
 from streamops.dead_letters.send_letters import RawLetters, chunks, send_chunk
-from streamops.dead_letters.shelf import ReplayShelf
-from streamops.dead_letters.standing import Worker, check_topics, is_of, ranges_since, sent_among, worker_of
 from streamops.errors import LaunchError, ReplayError, StreamOpsError
 from streamops.kafka import BrokerFacts
 from streamops.kafka.broker import Broker
@@ -60,14 +60,14 @@ class ReplayOutcome:
     """What kept it from sending the rest."""
 
 
-class ReplayDesk:
+class ReplayService:
     """The replays of one stream. Every method raises StorageError, and ReplayError for what is in the way."""
 
     def __init__(
         self,
         *,
         stream: str,
-        shelf: ReplayShelf,
+        shelf: ReplayStore,
         broker: Broker,
         sender: Callable[[], Sender],
         clock: Clock,

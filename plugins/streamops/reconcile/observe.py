@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from streamops.backfill.facts import BackfillDoors, BackfillFacts, read_backfills
+from streamops.backfill.facts import BackfillFacts, BackfillPorts, read_backfills
 from streamops.clock import Clock
 from streamops.control.attendance import read_attendance
 from streamops.control.drivers import read_traces
@@ -51,7 +51,7 @@ PATIENCE = timedelta(seconds=15)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doors:
+class ReconcilePorts:
     """What the reconciler works with."""
 
     storage_for: Callable[[str], Storage]
@@ -62,7 +62,7 @@ class Doors:
     patience: timedelta = PATIENCE
 
 
-def fleet_facts(declared: DeclaredStreams, doors: Doors) -> FleetFacts:
+def fleet_facts(declared: DeclaredStreams, doors: ReconcilePorts) -> FleetFacts:
     """Everything about the declared streams, and about those that were declared once.
 
     The process table is read before any log: a driver that is in it has been claimed before, so a log that does not
@@ -138,7 +138,7 @@ def _stream_facts(
     subject: StreamFacts,
     spec: StreamSpec | None,
     found: tuple[FoundDriver, ...],
-    doors: Doors,
+    doors: ReconcilePorts,
     declared: DeclaredStreams,
 ) -> StreamFacts:
     """The facts of one stream. Drivers are asked for after the log was read: what lives then is no thing of the past."""
@@ -173,8 +173,8 @@ def _statuses(
             yield epoch.number, DriverStatus(state=DriverState.UNKNOWN, evidence=unseen)
 
 
-def _backfills(subject: StreamFacts, doors: Doors, state_root: str) -> tuple[BackfillFacts, ...]:
-    ways = BackfillDoors(storage_for=doors.storage_for, launcher=doors.launcher, state_root=state_root)
+def _backfills(subject: StreamFacts, doors: ReconcilePorts, state_root: str) -> tuple[BackfillFacts, ...]:
+    ways = BackfillPorts(storage_for=doors.storage_for, launcher=doors.launcher, state_root=state_root)
     return read_backfills(subject.stream, subject.checkpoint, ways)
 
 
@@ -198,7 +198,7 @@ def _is_of_another(facts: StreamFacts, state: LogState) -> bool:
     return bool(state.stream) and state.stream != facts.stream
 
 
-def _with_task(facts: StreamFacts, doors: Doors, at: datetime) -> StreamFacts:
+def _with_task(facts: StreamFacts, doors: ReconcilePorts, at: datetime) -> StreamFacts:
     """Asked in one thread: a task of Airflow has a single line to its server."""
     is_wanted = facts.is_meant_to_run or facts.is_scheduled
     is_supervised = facts.declaration is DeclaredStream.VALID and not facts.trouble and is_wanted
@@ -208,7 +208,7 @@ def _with_task(facts: StreamFacts, doors: Doors, at: datetime) -> StreamFacts:
     return replace(facts, task=doors.orchestrator.task_of(facts.stream, in_detail=in_detail))
 
 
-def _is_stray(driver: FoundDriver, doors: Doors) -> bool:
+def _is_stray(driver: FoundDriver, doors: ReconcilePorts) -> bool:
     """A driver of other settings is none of ours, unless its log is gone: then it should have halted by itself."""
     try:
         state = load_state(doors.storage_for(driver.control), driver.control)

@@ -18,7 +18,6 @@ from streamops.kafka.access import KafkaAccess
 from streamops.kafka.broker import Broker, RecordPlace, RecordTime
 from streamops.progress import ProgressHistory, read_progress
 from streamops.retention import SECOND_LOOK, Coverage, PartitionCoverage, PartitionState, cover
-from streamops.retention.backlog_look import lag_without_topics
 from streamops.retention.catch_up import CatchUp, catch_up, throughput_of
 from streamops.retention.coverage_history import read_past
 from streamops.retention.covered_plan import first_retry_trouble
@@ -37,6 +36,7 @@ from streamops.retention.lag import (
     partitions_of,
     unknown_lag,
 )
+from streamops.retention.observe_backlog import lag_without_topics
 from streamops.retention.outage import shortfalls
 from streamops.retention.pace import RECENT, pace_of, with_pace
 from streamops.retention.past import CoveragePast
@@ -55,7 +55,7 @@ MOST_OFFSETS = "maxoffsetspertrigger"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LagDoors:
+class LagPorts:
     """What a look works with."""
 
     storage_for: Callable[[str], ReadableStorage]
@@ -75,7 +75,7 @@ class ReadStream:
     storage: ReadableStorage
 
 
-def lags_of(specs: Sequence[StreamSpec], *, doors: LagDoors) -> tuple[StreamLag, ...]:
+def lags_of(specs: Sequence[StreamSpec], *, doors: LagPorts) -> tuple[StreamLag, ...]:
     """The lag of each stream, in order: one scan for all streams of a cluster. What can't be asked is an answer, too.
 
     An odd answer is asked for once more after `SECOND_LOOK`.
@@ -97,7 +97,7 @@ def lags_of(specs: Sequence[StreamSpec], *, doors: LagDoors) -> tuple[StreamLag,
 
 
 def lags_in(
-    access: KafkaAccess, streams: Sequence[ReadStream], *, doors: LagDoors, confirmed_after: timedelta | None = None
+    access: KafkaAccess, streams: Sequence[ReadStream], *, doors: LagPorts, confirmed_after: timedelta | None = None
 ) -> dict[str, StreamLag]:
     """By name, for the streams of one cluster; see `lags_of`.
 

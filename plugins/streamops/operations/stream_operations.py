@@ -25,7 +25,7 @@ from streamops.operations.find_request import FoundRequest, find_request
 from streamops.operations.history import History, newest_history
 from streamops.operations.log_tail import records_backwards
 from streamops.operations.requests import Requests
-from streamops.operations.sight import Sight, Surroundings
+from streamops.operations.snapshot import ActContext, StreamSnapshot
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.supervision.hand_over import FindOutsiders, Watching, unseen
@@ -54,7 +54,7 @@ class Carried:
         return self.plan.awaits
 
 
-class Desk:
+class StreamOperations:
     """One stream's desk, for one author. Its supervisor only looks."""
 
     def __init__(
@@ -83,16 +83,16 @@ class Desk:
         )
         """The author's, for what is more than one of the four acts."""
 
-    def surroundings(self) -> Surroundings:
+    def surroundings(self) -> ActContext:
         """Who looks after the stream and what is declared now. StorageError."""
         attendance = read_attendance(self._storage, self._state_root, self.spec.name)
-        return Surroundings(attendance=attendance, declaration=declaration_of(self.spec))
+        return ActContext(attendance=attendance, declaration=declaration_of(self.spec))
 
-    def sight(self) -> Sight:
+    def sight(self) -> StreamSnapshot:
         """All that a plan rests on. Raises StreamOpsError where the facts can't be had."""
         look = self.supervisor.look()
         seen = look.observation if look.observation.in_depth else self.supervisor.in_depth(look)
-        return Sight(look=look, around=self.surroundings(), seen=seen)
+        return StreamSnapshot(look=look, around=self.surroundings(), seen=seen)
 
     def confirm_dead(self, epoch: int, reason: str) -> Record:
         """Put a person's word for the end of an epoch's driver on record.

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from streamops.diagnosis.plan import RestartPlan, accepts
-from streamops.operations.sight import Sight
+from streamops.operations.snapshot import StreamSnapshot
 from streamops.spec import StreamSpec
 from streamops.supervision.decision import Action
 from streamops.supervision.preflight import CheckpointPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class StartForecast:
     """The restart plan of one stream, and what its supervisor makes of it."""
 
     stream: str
@@ -36,11 +36,11 @@ class Outlook:
 _REFUSALS = frozenset({Action.PARK, Action.PARKED, Action.BLOCKED})
 
 
-def outlook_of(sight: Sight, spec: StreamSpec) -> Outlook:
+def outlook_of(sight: StreamSnapshot, spec: StreamSpec) -> StartForecast:
     """The plan for a start on the checkpoints as they stand, whether or not a driver lives."""
     decision, plan = sight.look.decision, sight.start_plan
     living = sight.look.observation.state.open_epochs
-    return Outlook(
+    return StartForecast(
         stream=spec.name,
         plan=plan,
         is_accepted=accepts(spec.sink.guarantee, plan.safety),

@@ -66,7 +66,7 @@ class AwaitedStream:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindingBook:
+class FindingStore:
     """All that the last report found."""
 
     known: tuple[KnownFinding, ...] = ()
@@ -97,7 +97,7 @@ class FindingBook:
         *,
         told: ToldTasks | None = None,
         awaited: Iterable[tuple[str, datetime]] = (),
-    ) -> "FindingBook":
+    ) -> "FindingStore":
         """The book after a report; what was repaired is news when it comes again."""
         kept = {finding.key: finding.since or now for finding in findings if not finding.is_repaired}
         return cls(
@@ -107,19 +107,19 @@ class FindingBook:
         )
 
 
-def read_book(storage: Storage, state_root: str) -> FindingBook:
+def read_book(storage: Storage, state_root: str) -> FindingStore:
     """The book as it is; an empty one where there is none that can be read: then everything is news."""
     address = _address(state_root)
     try:
-        return codec.decode(FindingBook, read_file(storage, FileKind.FINDINGS, address), address=address)
+        return codec.decode(FindingStore, read_file(storage, FileKind.FINDINGS, address), address=address)
     except (ObjectNotFoundError, CorruptRecordError):
-        return FindingBook()
+        return FindingStore()
     except StorageError as error:
         log.warning("the last report can't be read, everything is told as new: %s", error)
-        return FindingBook()
+        return FindingStore()
 
 
-def write_book(storage: Storage, state_root: str, book: FindingBook) -> None:
+def write_book(storage: Storage, state_root: str, book: FindingStore) -> None:
     """Replace the book; a report is not lost for the sake of it."""
     try:
         write_file(storage, FileKind.FINDINGS, _address(state_root), codec.encode(book))

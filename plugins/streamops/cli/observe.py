@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from streamops.backfill.standing import BackfillStanding
+from streamops.backfill.status import BackfillStatus
 from streamops.errors import StreamOpsError
-from streamops.operations.sight import Surroundings
+from streamops.operations.snapshot import ActContext
 from streamops.spec import StreamSpec
 from streamops.status import StreamStatus, stream_status
 from streamops.supervision import Look
@@ -20,8 +20,8 @@ def statuses_of(
     specs: Sequence[StreamSpec],
     look: Callable[[StreamSpec], Look],
     *,
-    around: Callable[[StreamSpec], Surroundings] | None = None,
-    backfills: Callable[[StreamSpec], tuple[BackfillStanding, ...]] | None = None,
+    around: Callable[[StreamSpec], ActContext] | None = None,
+    backfills: Callable[[StreamSpec], tuple[BackfillStatus, ...]] | None = None,
     patience: timedelta,
 ) -> tuple[StreamStatus, ...]:
     """The status of each stream, in order; with `around`, also who looks after it and running against declared; with
@@ -58,8 +58,8 @@ def statuses_of(
 
 
 def _unfinished(
-    spec: StreamSpec, backfills: Callable[[StreamSpec], tuple[BackfillStanding, ...]]
-) -> tuple[BackfillStanding, ...]:
+    spec: StreamSpec, backfills: Callable[[StreamSpec], tuple[BackfillStatus, ...]]
+) -> tuple[BackfillStatus, ...]:
     """None where they can't be listed: the stream itself lies at the same place, and its own look tells why."""
     try:
         return tuple(one for one in backfills(spec) if one.is_unfinished)
@@ -68,7 +68,7 @@ def _unfinished(
 
 
 def status_of(
-    spec: StreamSpec, look: Callable[[StreamSpec], Look], around: Callable[[StreamSpec], Surroundings] | None = None
+    spec: StreamSpec, look: Callable[[StreamSpec], Look], around: Callable[[StreamSpec], ActContext] | None = None
 ) -> StreamStatus:
     """The status of one stream; unknown with the reason when the facts can't be had."""
     try:

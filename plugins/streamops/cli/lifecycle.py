@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from streamops.cli.acting import Manner, carry_out, perform
+from streamops.cli.acting import ActOptions, carry_out, perform
 from streamops.cli.options import (
     AsJson,
     ConfirmStopped,
@@ -25,7 +25,7 @@ from streamops.control.records import Record
 from streamops.errors import SettingsError
 from streamops.operations.act_plan import Act
 from streamops.operations.act_plans import plan_adopt, plan_release, plan_start
-from streamops.operations.sight import Sight
+from streamops.operations.snapshot import StreamSnapshot
 
 
 def stop(
@@ -47,7 +47,7 @@ def stop(
     """
     session = session_of(context)
     desk = session.desk(session.spec(stream))
-    manner = Manner(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit)
+    manner = ActOptions(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit)
     result = perform(session, desk, desk.plan(Act.STOP, reason=reason, force=force), manner)
     output(as_json=as_json).result(result)
     raise typer.Exit(result.exit_code)
@@ -74,7 +74,7 @@ def restart(
     """
     session = session_of(context)
     desk = session.desk(session.spec(stream))
-    manner = Manner(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit)
+    manner = ActOptions(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit)
     result = perform(session, desk, desk.plan(Act.RESTART, reason=reason, force=force), manner)
     output(as_json=as_json).result(result)
     raise typer.Exit(result.exit_code)
@@ -117,7 +117,7 @@ def start(
         started = desk.requests.start(reason, is_vouched=confirm_stopped)
         return (*dead, started) if started else dead
 
-    manner = Manner(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit)
+    manner = ActOptions(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit)
     result = carry_out(session, desk, plan, manner, act=act)
     output(as_json=as_json).result(result)
     raise typer.Exit(result.exit_code)
@@ -157,7 +157,7 @@ def release(
         record = desk.requests.release(reason, accepts_unsafe=accept_unsafe, is_vouched=confirm_stopped)
         return (record,) if record else ()
 
-    manner = Manner(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit)
+    manner = ActOptions(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit)
     result = carry_out(session, desk, plan, manner, act=act)
     output(as_json=as_json).result(result)
     raise typer.Exit(result.exit_code)
@@ -197,11 +197,11 @@ def adopt(
     def act() -> tuple[Record, ...]:
         return (desk.requests.adopt(reason, watch=watch, is_vouched=confirm_stopped, from_stream=former),)
 
-    result = carry_out(session, desk, plan, Manner(yes=yes, dry_run=dry_run), act=act)
+    result = carry_out(session, desk, plan, ActOptions(yes=yes, dry_run=dry_run), act=act)
     output(as_json=as_json).result(result)
 
 
-def _former_owner(session: Session, sight: Sight, stream: str) -> str:
+def _former_owner(session: Session, sight: StreamSnapshot, stream: str) -> str:
     """Whose log it is, where that is another stream's; SettingsError while that one is declared, well or not."""
     owner = sight.look.observation.state.stream
     if owner in ("", stream):

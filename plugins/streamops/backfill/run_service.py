@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from streamops.backfill.news import News, news_of
+from streamops.backfill.pending_input import PendingInput, news_of
 from streamops.backfill.report import RunReport, report_run
 from streamops.checkpoint.damage import DamagedFileError
 from streamops.checkpoint.layout import OFFSETS
@@ -19,15 +19,15 @@ from streamops.errors import ControlLogError, StreamOpsError
 from streamops.operations.act_effects import budget_of_release, in_seconds, stop_effect, unattended
 from streamops.operations.act_plan import Act, ActPlan
 from streamops.operations.act_progress import ActProgress, Stage, why_it_lives
-from streamops.operations.desk import Desk
 from streamops.operations.find_request import find_record
 from streamops.operations.log_tail import records_backwards
-from streamops.operations.sight import Sight
-from streamops.retention.backlog_look import read_backlogs
+from streamops.operations.snapshot import StreamSnapshot
+from streamops.operations.stream_operations import StreamOperations
 from streamops.retention.catch_up import catch_up, throughput_of
+from streamops.retention.observe_backlog import read_backlogs
 from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage, join
-from streamops.supervision.commands import to_release
+from streamops.supervision.cli_hints import to_release
 from streamops.supervision.decision import NEEDS_A_PERSON, Action
 from streamops.supervision.supervisor import Look, Supervisor
 
@@ -46,7 +46,7 @@ class PlannedRun:
     """A run before it is asked for."""
 
     plan: ActPlan
-    news: News
+    news: PendingInput
     budget: timedelta
     estimate: timedelta | None
     """None where nobody can tell."""
@@ -54,10 +54,10 @@ class PlannedRun:
     """Whether it finishes the batch in flight and no more."""
 
 
-class RunDesk:
+class RunService:
     """One stream's runs, for one author."""
 
-    def __init__(self, desk: Desk, *, storage: Storage, clock: Clock) -> None:
+    def __init__(self, desk: StreamOperations, *, storage: Storage, clock: Clock) -> None:
         self._desk = desk
         self._storage = storage
         self._clock = clock
@@ -209,7 +209,9 @@ class RunDesk:
         stage = Stage.FAILED if look.decision.action in _STANDS_STILL else Stage.PENDING
         return ActProgress(stage=stage, evidence=look.decision.reason)
 
-    def _effects(self, sight: Sight, news: News, budget: timedelta, estimate: timedelta | None) -> tuple[str, ...]:
+    def _effects(
+        self, sight: StreamSnapshot, news: PendingInput, budget: timedelta, estimate: timedelta | None
+    ) -> tuple[str, ...]:
         run = self.spec.as_run(self.spec.bounded_run)
         plan = sight.start_plan
         return (
@@ -229,7 +231,7 @@ class RunDesk:
                 f"stream {self.spec.name}: a run is refused: {reason}. The live query reads what waits, at its own pace"
             )
 
-    def _refuse_a_lost_start(self, sight: Sight) -> None:
+    def _refuse_a_lost_start(self, sight: StreamSnapshot) -> None:
         plan, state = sight.start_plan, sight.look.observation.state
         is_accepted = accepts(self.spec.sink.guarantee, plan.safety) or state.accepts_unsafe
         if is_accepted or plan.safety is Safety.UNKNOWN:
@@ -239,7 +241,7 @@ class RunDesk:
             f" it with `{to_release(self.spec, accepts_unsafe=True)} --reason …`"
         )
 
-    def _estimate(self, news: News) -> timedelta | None:
+    def _estimate(self, news: PendingInput) -> timedelta | None:
         """By the batches that the newest drivers have run; what is written meanwhile is none of this run's."""
         if news.offsets is None:
             return None

@@ -15,7 +15,7 @@ from streamops.supervision.supervisor import Look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class ActContext:
     """Who looks after a stream, and what its next driver would be given."""
 
     attendance: Attendance | None
@@ -28,11 +28,11 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class StreamSnapshot:
     """All that a plan rests on, read in one go."""
 
     look: Look
-    around: Surroundings
+    around: ActContext
     seen: Observation
     """With all that a start would come across, read even while a driver lives: a stop that no start could follow must be known
     before."""

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayShelf:
+class ReplayStore:
     """The replays of the stream with this checkpoint. Each method raises StorageError, CorruptRecordError for a broken file."""
 
     storage: Storage

@@ -10,7 +10,7 @@ from streamops.retention.backlog import Backlog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class News:
+class PendingInput:
     """What waits for a run."""
 
     has_any: bool | None
@@ -22,7 +22,7 @@ class News:
 
 def news_of(
     checkpoints: Sequence[CheckpointSnapshot], coverages: Sequence[Coverage], backlogs: Sequence[Backlog] = ()
-) -> News:
+) -> PendingInput:
     """What waits for the stream's query and its companions together; `backlogs` of one that reads no Kafka.
 
     A batch in flight is work as well. In a topic with compaction or transactions the lag may never reach 0: a run finds an
@@ -31,34 +31,34 @@ def news_of(
     own = checkpoints[0].facts
     offsets = coverages[0].lag if coverages else None
     if own.is_new:
-        return News(has_any=True, reason="the query has never run", offsets=offsets)
+        return PendingInput(has_any=True, reason="the query has never run", offsets=offsets)
     pending = [one.facts.last_offset for one in checkpoints if one.facts.has_pending_batch]
     if pending:
-        return News(has_any=True, reason=f"batch {pending[0]} is in flight", offsets=offsets)
+        return PendingInput(has_any=True, reason=f"batch {pending[0]} is in flight", offsets=offsets)
     if backlogs:
         return _beside_kafka(backlogs)
     partitions = [one for coverage in coverages for one in coverage.partitions]
     if any(one.standing is PartitionState.NEW for one in partitions):
-        return News(has_any=True, reason="there are partitions that were never read", offsets=offsets)
+        return PendingInput(has_any=True, reason="there are partitions that were never read", offsets=offsets)
     lags = [coverage.lag for coverage in coverages]
     if any(lags):
         behind = offsets or max(lag for lag in lags if lag)
-        return News(has_any=True, reason=f"{behind} offsets wait", offsets=offsets)
+        return PendingInput(has_any=True, reason=f"{behind} offsets wait", offsets=offsets)
     if not partitions or None in lags:
-        return News(has_any=None, reason="what the source holds could not be asked")
+        return PendingInput(has_any=None, reason="what the source holds could not be asked")
     # Companions read the same partitions.
     ends = list(dict.fromkeys(f"{one.topic}-{one.partition} ends at {one.latest}" for one in partitions))
     more = f" and {len(ends) - _SHOWN} more" if len(ends) > _SHOWN else ""
     reason = f"nothing new since batch {own.last_offset}: {', '.join(ends[:_SHOWN])}{more}"
-    return News(has_any=False, reason=reason, offsets=0)
+    return PendingInput(has_any=False, reason=reason, offsets=0)
 
 
-def _beside_kafka(backlogs: Sequence[Backlog]) -> News:
+def _beside_kafka(backlogs: Sequence[Backlog]) -> PendingInput:
     """Something waits where it waits for one query; nothing does only where that is known of each."""
     told = next((one for one in backlogs if one.has_any), None)
     told = told or next((one for one in backlogs if one.has_any is None), backlogs[0])
     reason = f"nothing new: {told.reason}" if told.has_any is False else told.reason
-    return News(has_any=told.has_any, reason=printable(reason))
+    return PendingInput(has_any=told.has_any, reason=printable(reason))
 
 
 _SHOWN = 8
