@@ -92,7 +92,8 @@ def test_a_broken_table_is_unread_and_says_why(tmp_path):
     sink = look(tmp_path)
 
     assert isinstance(sink, UnreadSink)
-    assert "the Delta log can't be read" in sink.reason
+    assert sink.is_broken
+    assert "is no JSON: Delta can't read such a table" in sink.reason
 
 
 def test_an_installation_without_the_library_says_so(tmp_path, monkeypatch):

@@ -26,6 +26,7 @@ from streamops.errors import (
     ObjectUnreadableError,
 )
 from streamops.storage import ReadableStorage, join
+from streamops.storage.side_files import is_stale
 
 STATE = "state"
 DEFAULT_STORE = "default"
@@ -109,6 +110,8 @@ class StateFacts:
     """The highest that any file is of; 0 for none."""
     broken: tuple[BrokenStateFile, ...] = ()
     """Schemas that can't be read."""
+    stale_schemas: tuple[str, ...] = ()
+    """Schemas that Hadoop's side file does not fit: of another query, or edited. A start compares them with the job."""
     spares: frozenset[str] = frozenset()
     """Those of them that newer releases of Spark could do without, see `StoreFiles.spare_for`."""
     foreign: int = 0
@@ -166,6 +169,8 @@ class _OperatorReader:
         ids: Sequence[Sequence[str]],
         partitions_hint: int | None,
     ) -> None:
+        self.stale_schemas: list[str] = []
+        """Filled by `broken_schemas`."""
         self._storage = storage
         self._folder = join(state, str(operator))
         self._ids = ids
@@ -268,6 +273,8 @@ class _OperatorReader:
                 continue
             if reason := schema_trouble(content):
                 yield BrokenStateFile(file=place, reason=reason, is_schema=True)
+            elif is_stale(self._storage, join(self._folder, "0", *folder, SCHEMA), content):
+                self.stale_schemas.append(place)
 
     def blocked_metadata(self) -> Iterator[BrokenStateFile]:
         """What keeps a start from writing the operator's metadata anew, where they are gone."""
@@ -374,6 +381,7 @@ class _Survey:
         self._spares: list[str] = []
         self._broken: list[BrokenStateFile] = []
         self._changes_next: list[str] = []
+        self._stale_schemas: list[str] = []
         self._checksums: list[Checksums] = []
         self._newest = 0
 
@@ -395,6 +403,7 @@ class _Survey:
         self._changes += read.changes(self._version)
         self._spares += read.spares(self._version)
         self._broken += (*read.broken_schemas(), *read.blocked_metadata()) if self._version > 0 else ()
+        self._stale_schemas += read.stale_schemas
         self._checksums.append(read.checked(self._version))
         self._newest = max(self._newest, *(files.newest_version for files in read.files.values()), 0)
         if self._looks_ahead:
@@ -419,6 +428,7 @@ class _Survey:
             ),
             newest_version=self._newest,
             broken=tuple(self._broken),
+            stale_schemas=tuple(self._stale_schemas),
             spares=frozenset(self._spares),
             foreign=foreign,
         )

@@ -4,6 +4,7 @@ Names as the Delta protocol has them: `…07.json` for a commit, `…05.checkpoi
 `…05.checkpoint.0000000001.0000000002.parquet`, or `…05.checkpoint.<uuid>.json` with files in `_sidecars`.
 """
 
+import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ class LogSize:
     """Versions above the newest checkpoint that are not there, although newer ones are, at most SHOWN of them."""
     stale: tuple[str, ...] = ()
     """Names of commits among them that Hadoop's side file does not fit, at most SHOWN: a reader fails on each (Delta 4.4)."""
+    without_json: tuple[str, ...] = ()
+    """Names of commits among them with a line that is no JSON, at most SHOWN: Spark fails on each, and deltalake on most."""
 
 
 def log_size(storage: ReadableStorage, table: str) -> LogSize:
@@ -57,26 +60,39 @@ def log_size(storage: ReadableStorage, table: str) -> LogSize:
     _refuse_what_is_no_file(storage, table, {*needed, _LAST_CHECKPOINT} & {*names}, details)
     if _SIDECARS in names and newest >= 0:
         details += storage.details(join(folder, _SIDECARS))
+    checked = tuple(_checked(storage, folder, [name for name in needed if name in commits], {*names}))
     return LogSize(
         files=len(details),
         size=sum(detail.size for detail in details),
         earliest_commit=min(commits.values(), default=None),
         missing=_missing({version for version in commits.values() if version > newest}, above=newest),
-        stale=tuple(_stale(storage, folder, [name for name in needed if name in commits], {*names}))[:SHOWN],
+        stale=tuple(name for name, is_stale, _ in checked if is_stale)[:SHOWN],
+        without_json=tuple(name for name, _, has_json in checked if not has_json)[:SHOWN],
     )
 
 
-def _stale(storage: ReadableStorage, folder: str, commits: list[str], names: Collection[str]) -> Iterator[str]:
-    """The newest MAX_CHECKED commits that have a side file, which they have on local file systems alone."""
-    checked = [name for name in sorted(commits) if f".{name}.crc" in names][-MAX_CHECKED:]
-    for name in checked:
+def _checked(
+    storage: ReadableStorage, folder: str, commits: list[str], names: Collection[str]
+) -> Iterator[tuple[str, bool, bool]]:
+    """The newest MAX_CHECKED commits: whether each has a side file that does not fit (on local file systems), and whether each
+    of its lines is JSON."""
+    for name in sorted(commits)[-MAX_CHECKED:]:
         address = join(folder, name)
         try:
             content = storage.read(address)
         except (ObjectNotFoundError, ObjectUnreadableError):
             continue
-        if is_stale(storage, address, content):
-            yield name
+        yield name, f".{name}.crc" in names and is_stale(storage, address, content), _is_json(content)
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        for line in content.decode(errors="replace").split("\n"):
+            if line.strip():
+                json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _missing(versions: Collection[int], *, above: int) -> tuple[int, ...]:

@@ -86,6 +86,10 @@ def read_delta_table(storage: ReadableStorage, address: str, *, applications: It
             f"{address}: its log's {', '.join(size.stale)} is not what the .crc beside it was written for: Delta refuses such a"
             " table"
         )
+    if size.without_json:
+        raise BrokenDeltaLogError(
+            f"{address}: its log's {', '.join(size.without_json)} is no JSON: Delta can't read such a table"
+        )
     table = _opened(address)
     try:
         asked = list(dict.fromkeys(applications))[:MAX_APPLICATIONS]

@@ -391,6 +391,14 @@ LOUD = [
         rules=("changed-state-file",),
     ),
     Row(
+        because="a schema in the place of another, by the side file of Hadoop",
+        files=files()
+        | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 6)}
+        | {"state/0/0/_metadata/schema": schema("k"), "state/0/0/_metadata/.schema.crc": b"crc\0\0\0\2\0\1\2\3\4"},
+        verdict=CRITICAL,
+        rules=("changed-state-file",),
+    ),
+    Row(
         because="entries in the place of others, by the side files of Hadoop",
         files=files() | dict.fromkeys(("commits/.4.crc", "sources/0/.3.crc"), b"crc\0\0\0\2\0\1\2\3\4"),
         verdict=WARNING,

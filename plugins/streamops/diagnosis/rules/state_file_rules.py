@@ -193,16 +193,18 @@ def state_ahead(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterato
 
 def changed_state_file(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """A file of state can be loaded, and is not what Hadoop's side file was written for: another file was put in its place."""
-    if not snapshot.changes.stale:
+    stale = (*(snapshot.state.stale_schemas if snapshot.state else ()), *snapshot.changes.stale)
+    if not stale:
         return
-    names = ", ".join(snapshot.changes.stale[:SHOWN])
-    more = " …" if len(snapshot.changes.stale) > SHOWN else ""
+    names = ", ".join(stale[:SHOWN])
+    more = " …" if len(stale) > SHOWN else ""
     yield Finding(
         rule="changed-state-file",
         severity=Severity.CRITICAL,
-        file=snapshot.changes.stale[0],
+        file=stale[0],
         evidence=f"the side files of {names}{more} do not fit",
-        meaning="Spark does not ask them: it goes on with whatever state is in there, and no error tells",
+        meaning="Spark does not ask them: it goes on with whatever state is in there, and no error tells; a schema of another"
+        " query ends each start",
         repair=f"restore the files {BACKUP}, {_SIDE_FILES}; where they are known to be right, delete those alone",
         start=StartEffect(
             kind=AtStart.UNDECIDED,
