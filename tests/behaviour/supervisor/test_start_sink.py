@@ -60,16 +60,31 @@ def test_without_a_table_the_declared_guarantee_decides(terminal):
     assert terminal.settle().action is Action.PARKED
 
 
-def test_a_table_that_can_not_be_read_keeps_nobody_from_starting(terminal):
+def test_a_table_that_can_not_be_read_from_here_keeps_nobody_from_starting(terminal):
+    """A newer protocol may be the query's own: Spark reads and writes what the library here does not know."""
     stopped(terminal)
     table_with(terminal, 0, 1)
-    log = terminal.project.root / "data/tables/orders/_delta_log"
-    for file in log.iterdir():
-        file.write_bytes(b"{")
+    newer = '{"protocol":{"minReaderVersion":99,"minWriterVersion":99}}'
+    (log_of(terminal) / f"{2:020d}.json").write_text(newer)
+    report = terminal.run("check", "orders", "--json").document
 
     terminal.settle()
 
+    assert [found["severity"] for found in report["findings"] if found["rule"] == "unread-sink"] == ["unknown"]
     assert terminal.newest().number == 2
+
+
+def test_a_table_that_nobody_can_read_any_more_parks_the_stream(terminal):
+    """Spark fails on a commit that is no JSON, each time (FAILED_READ_FILE, Delta 4.4)."""
+    stopped(terminal)
+    table_with(terminal, 0, 1)
+    (log_of(terminal) / f"{1:020d}.json").write_bytes(b"{")
+
+    assert terminal.settle().action is Action.PARKED
+
+
+def log_of(terminal):
+    return terminal.project.root / "data/tables/orders/_delta_log"
 
 
 def test_the_plan_shows_it_while_a_driver_lives(terminal):
