@@ -32,7 +32,7 @@ class DeclaredStreams:
     """When the file was written last; None where that can't be told."""
 
 
-class DeclaredStream(StrEnum):
+class DeclarationState(StrEnum):
     """What the settings say about a checkpoint."""
 
     VALID = "valid"
@@ -68,7 +68,7 @@ class StreamFacts:
     """One stream, or one checkpoint that was a stream's."""
 
     stream: str
-    declaration: DeclaredStream = DeclaredStream.VALID
+    declaration: DeclarationState = DeclarationState.VALID
     problems: tuple[str, ...] = ()
     """What is wrong with its declaration. Of a valid one: the last good declaration counts in place of that."""
     has_left: bool = False

@@ -27,7 +27,7 @@ from streamops.errors import StreamOpsError
 from streamops.launch import DriverState, DriverStatus, FoundDriver, Launcher, why_unseen
 from streamops.reconcile.facts import (
     ALIVE,
-    DeclaredStream,
+    DeclarationState,
     DeclaredStreams,
     FleetFacts,
     OrchestratorFacts,
@@ -82,7 +82,7 @@ def fleet_facts(declared: DeclaredStreams, doors: ReconcilePorts) -> FleetFacts:
     specs = {spec.name: spec for spec in declared.specs}
 
     def read(subject: StreamFacts) -> StreamFacts:
-        spec = specs[subject.stream] if subject.declaration is DeclaredStream.VALID else None
+        spec = specs[subject.stream] if subject.declaration is DeclarationState.VALID else None
         found = by_control.get(control_folder(subject.checkpoint), ())
         return _stream_facts(subject, spec, found, doors, declared)
 
@@ -118,7 +118,7 @@ def _subjects(declared: DeclaredStreams, registry: Iterable[RegistryEntry]) -> t
     wrong = [
         StreamFacts(
             stream=name,
-            declaration=DeclaredStream.WRONG,
+            declaration=DeclarationState.WRONG,
             problems=texts,
             checkpoint=entries[name].checkpoint if name in entries else "",
         )
@@ -127,7 +127,7 @@ def _subjects(declared: DeclaredStreams, registry: Iterable[RegistryEntry]) -> t
     ]
     known = {spec.name: spec.checkpoint for spec in declared.specs}
     left = [
-        StreamFacts(stream=name, declaration=DeclaredStream.GONE, checkpoint=entry.checkpoint)
+        StreamFacts(stream=name, declaration=DeclarationState.GONE, checkpoint=entry.checkpoint)
         for name, entry in entries.items()
         if name not in problems and known.get(name) != entry.checkpoint
     ]
@@ -201,7 +201,7 @@ def _is_of_another(facts: StreamFacts, state: LogState) -> bool:
 def _with_task(facts: StreamFacts, doors: ReconcilePorts, at: datetime) -> StreamFacts:
     """Asked in one thread: a task of Airflow has a single line to its server."""
     is_wanted = facts.is_meant_to_run or facts.is_scheduled
-    is_supervised = facts.declaration is DeclaredStream.VALID and not facts.trouble and is_wanted
+    is_supervised = facts.declaration is DeclarationState.VALID and not facts.trouble and is_wanted
     if doors.orchestrator is None or not is_supervised:
         return facts
     in_detail = not facts.is_attended(at)

@@ -12,7 +12,7 @@ from streamops.backfill.status import BackfillStatus, is_left_alone, standing_of
 from streamops.control.attendance import UNATTENDED_AFTER
 from streamops.reconcile.attendance import supervision
 from streamops.reconcile.drivers import DriverFault, fault_of, named
-from streamops.reconcile.facts import DeclaredStream, FleetFacts, StreamFacts
+from streamops.reconcile.facts import DeclarationState, FleetFacts, StreamFacts
 from streamops.reconcile.finding import FindingKind, ReconcileFinding, ReconcileRemedy, ReconcileSeverity, finding_of
 from streamops.supervision.cli_hints import resume_command
 from streamops.supervision.decision import Action
@@ -61,10 +61,10 @@ def _judge(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[Recon
         return
     yield from _second_drivers(facts, now)
     yield from _left_backfills(facts, now)
-    if facts.declaration is DeclaredStream.GONE:
+    if facts.declaration is DeclarationState.GONE:
         yield from _left_settings(facts, now)
         return
-    if facts.declaration is DeclaredStream.WRONG:
+    if facts.declaration is DeclarationState.WRONG:
         yield from _wrong_settings(facts, now)
         return
     if facts.problems:
@@ -251,7 +251,7 @@ def _wrong_settings(facts: StreamFacts, now: datetime) -> Iterator[ReconcileFind
 
 def _belongs_elsewhere(facts: StreamFacts) -> bool:
     owner = facts.state.stream
-    return facts.declaration is DeclaredStream.VALID and bool(owner) and owner != facts.stream
+    return facts.declaration is DeclarationState.VALID and bool(owner) and owner != facts.stream
 
 
 def _parked(facts: StreamFacts, reason: str) -> ReconcileFinding:

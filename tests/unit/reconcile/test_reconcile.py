@@ -17,7 +17,7 @@ from streamops.control.records import (
 from streamops.launch import DriverState, DriverStatus, FoundDriver
 from streamops.reconcile import FindingKind, ReconcileSeverity, reconcile
 from streamops.reconcile.drivers import DriverFault, fault_of, may_be_killed
-from streamops.reconcile.facts import DeclaredStream, FleetFacts, StreamFacts, StreamTask
+from streamops.reconcile.facts import DeclarationState, FleetFacts, StreamFacts, StreamTask
 from streamops.reconcile.finding import ReconcileRemedy, told, worst
 from streamops.reconcile.finding_store import FindingStore
 from streamops.reconcile.repair import EVERYTHING, RECORDING, mandate
@@ -108,9 +108,9 @@ PAUSED = StreamTask(dag=DAG, is_paused=True)
         pytest.param(
             running(a_claim(1), attendance=FRESH, statuses=()), id="submitted a moment ago, not on record yet"
         ),
-        pytest.param(facts(*DOWN, declaration=DeclaredStream.GONE), id="left the settings after it had ended"),
+        pytest.param(facts(*DOWN, declaration=DeclarationState.GONE), id="left the settings after it had ended"),
         pytest.param(
-            facts(*RUNS, statuses=(polled(state=DriverState.ENDED),), declaration=DeclaredStream.GONE),
+            facts(*RUNS, statuses=(polled(state=DriverState.ENDED),), declaration=DeclarationState.GONE),
             id="left the settings, its driver is gone",
         ),
     ],
@@ -413,7 +413,7 @@ def test_drivers_of_another_stream_on_the_same_checkpoint_are_its_own_business()
     ],
 )
 def test_a_stream_that_left_the_settings_and_runs_is_told(changes, severity):
-    found = the_finding(running(declaration=DeclaredStream.GONE, **changes))
+    found = the_finding(running(declaration=DeclarationState.GONE, **changes))
 
     assert (found.kind, found.severity) == (FindingKind.LEFT_SETTINGS, severity)
     assert CHECKPOINT in found.evidence
@@ -432,7 +432,7 @@ def test_a_stream_that_left_the_settings_and_runs_is_told(changes, severity):
     ],
 )
 def test_a_stream_with_a_wrong_declaration_is_told_by_what_becomes_of_it(stream, severity, meaning):
-    found = the_finding(replace(stream, declaration=DeclaredStream.WRONG, problems=("job: found nothing",)))
+    found = the_finding(replace(stream, declaration=DeclarationState.WRONG, problems=("job: found nothing",)))
 
     assert (found.kind, found.severity, found.evidence) == (
         FindingKind.WRONG_SETTINGS,
@@ -443,7 +443,7 @@ def test_a_stream_with_a_wrong_declaration_is_told_by_what_becomes_of_it(stream,
 
 
 def test_two_live_epochs_of_a_stream_that_left_the_settings_are_critical_too():
-    stream = running(*REPLACED, living=(a_driver(1), a_driver(2)), declaration=DeclaredStream.GONE)
+    stream = running(*REPLACED, living=(a_driver(1), a_driver(2)), declaration=DeclarationState.GONE)
 
     assert kinds(stream) == [FindingKind.TWO_LIVE_EPOCHS, FindingKind.LEFT_SETTINGS]
 
