@@ -1,5 +1,6 @@
-"""How durations and moments are said at a glance."""
+"""How durations, moments and lists are said at a glance."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 
@@ -22,3 +23,8 @@ def left(until: datetime | None, now: datetime) -> str:
     if until is None:
         return ""
     return brief(until - now) if until > now else f"over since {brief(now - until)}"
+
+
+def listed(texts: Sequence[str], most: int) -> str:
+    """`a, b, c`, and ` …` after them where there are more than `most`."""
+    return ", ".join(texts[:most]) + (" …" if len(texts) > most else "")

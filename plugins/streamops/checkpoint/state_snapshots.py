@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from streamops.checkpoint.sst_blocks import sst_trouble
 from streamops.checkpoint.state_metadata import ManifestFile, parse_snapshot_zip, parse_spark_checksum
 from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError, ObjectUnreadableError
+from streamops.formatting import listed
 from streamops.storage import ReadableStorage, join, parent
 from streamops.storage.side_files import is_stale, side_file
 
@@ -102,10 +103,9 @@ def _judged(storage: ReadableStorage, checkpoint: str, file: str, checksums: Che
     # The maintenance deletes a snapshot before the files that it alone refers to.
     if not wrong or address.rpartition("/")[2] not in storage.list(folder):
         return None
-    shown = ", ".join(one.reason for one in wrong[:SHOWN])
     return BrokenStateFile(
         file=file,
-        reason=f"{shown}{' …' if len(wrong) > SHOWN else ''}",
+        reason=listed([one.reason for one in wrong], SHOWN),
         may_stay_unread=all(one.may_stay_unread for one in wrong),
         lacks_files=any(one.is_missing for one in wrong),
     )

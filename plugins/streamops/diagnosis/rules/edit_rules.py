@@ -6,6 +6,7 @@ from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, OFFSETS
 from streamops.diagnosis.expectations import Expectations
 from streamops.diagnosis.watch import Watch
+from streamops.formatting import listed
 from streamops.verdict import Finding, Severity
 
 SHOWN = 3
@@ -20,7 +21,7 @@ def changed_entry(snapshot: CheckpointSnapshot, expected: Expectations) -> Itera
         rule="changed-entry",
         severity=Severity.WARNING,
         file=names[0],
-        evidence=f"the side file of {', '.join(names[:SHOWN])}{' …' if len(names) > SHOWN else ''} does not fit",
+        evidence=f"the side file of {listed(names, SHOWN)} does not fit",
         meaning="somebody edited or restored it, or a disk has changed it: Spark believes what it says, so input may be read"
         " twice or passed over",
         repair="compare it with a copy, or with the progress events of its batch; where it is right, delete the hidden `.crc`"

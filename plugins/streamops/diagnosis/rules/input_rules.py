@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from streamops.checkpoint.input_files import InputFacts
 from streamops.diagnosis.expectations import Expectations
 from streamops.diagnosis.watch import Watch
+from streamops.formatting import listed
 from streamops.liveness.pace import in_words
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
@@ -143,4 +144,4 @@ def _age_limit(found: InputFacts, expected: Expectations) -> datetime:
 
 
 def _named(addresses: Sequence[str]) -> str:
-    return ", ".join(repr(address) for address in addresses[:SHOWN]) + (" …" if len(addresses) > SHOWN else "")
+    return listed([repr(address) for address in addresses], SHOWN)

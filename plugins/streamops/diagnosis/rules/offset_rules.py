@@ -20,6 +20,7 @@ from streamops.checkpoint.source_offsets import (
 )
 from streamops.diagnosis.expectations import Expectations
 from streamops.diagnosis.rules.file_rules import FAILS, RESTORE_BOTH
+from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
@@ -149,8 +150,8 @@ def impossible_kafka_offsets(facts: CheckpointFacts, expected: Expectations) -> 
         if not odd:
             continue
         is_reread = all(place.partition >= 0 and place.next_offset == EARLIEST for place in odd)
-        shown = ", ".join(f"{quoted(one.topic)} partition {one.partition}: {one.next_offset}" for one in odd[:SHOWN])
-        evidence = f"source {name}: {shown}{' …' if len(odd) > SHOWN else ''}"
+        shown = [f"{quoted(one.topic)} partition {one.partition}: {one.next_offset}" for one in odd]
+        evidence = f"source {name}: {listed(shown, SHOWN)}"
         yield Finding(
             rule="impossible-kafka-offsets",
             severity=Severity.CRITICAL,

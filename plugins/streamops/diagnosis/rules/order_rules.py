@@ -23,6 +23,7 @@ from streamops.checkpoint.source_offsets import (
 )
 from streamops.diagnosis.expectations import Expectations
 from streamops.diagnosis.rules.file_rules import BACKUP, FAILS, RESTORE_BOTH
+from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
@@ -35,7 +36,7 @@ def backward_range(facts: CheckpointFacts, expected: Expectations) -> Iterator[F
         if not (gone or lower) or not _is_refused(facts, expected, had, has) or facts.newest is None:
             continue
         file, is_topic = f"{OFFSETS}/{facts.newest.batch}", isinstance(had, KafkaOffset)
-        evidence = f"source {name}: {_shown([*gone, *lower])}"
+        evidence = f"source {name}: {listed([*gone, *lower], SHOWN)}"
         unless = ", unless it is told `failOnDataLoss` false: then records are read twice" if is_topic else ""
         yield Finding(
             rule="backward-range",
@@ -69,10 +70,6 @@ _REFUSALS: dict[type, str] = {
 }
 
 
-def _shown(places: list[str]) -> str:
-    return f"{', '.join(places[:SHOWN])}{' …' if len(places) > SHOWN else ''}"
-
-
 def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """A source stands lower than one batch before, or a partition is gone (azure-event-hubs-spark#651).
 
@@ -99,7 +96,7 @@ def _back(
     before: OffsetEntry, now: OffsetEntry, name: str, *, gone: list[str], lower: list[str], reader: str
 ) -> Finding:
     file, below = f"{OFFSETS}/{now.batch}", f"{OFFSETS}/{before.batch}"
-    evidence = f"source {name}: {_shown([*gone, *lower])}"
+    evidence = f"source {name}: {listed([*gone, *lower], SHOWN)}"
     is_topic = isinstance(before.offset_by_source.get(name), KafkaOffset)
     has_others = is_topic and _has_new_partitions(before.offset_by_source.get(name), now.offset_by_source.get(name))
     is_bare = isinstance(now.offset_by_source.get(name), RateOffset)

@@ -7,6 +7,7 @@ from streamops.checkpoint.compact_log import COMPACT_SUFFIX
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS, quoted
 from streamops.diagnosis.expectations import Expectations
+from streamops.formatting import listed
 from streamops.verdict import Finding, Severity
 
 SHOWN = 5
@@ -42,12 +43,12 @@ def compact_interval(snapshot: CheckpointSnapshot, expected: Expectations) -> It
         astray = sorted(log_id for log_id in log.compact if not log.holds(log_id))
         if not astray:
             continue
-        names = ", ".join(f"{log_id}{COMPACT_SUFFIX}" for log_id in astray[:SHOWN])
+        names = listed([f"{log_id}{COMPACT_SUFFIX}" for log_id in astray], SHOWN)
         yield Finding(
             rule="compact-interval",
             severity=Severity.NOTE,
             file=f"sources/{source.folder}",
-            evidence=f"{names}{' …' if len(astray) > SHOWN else ''} do not fit to an interval of {log.interval}",
+            evidence=f"{names} do not fit to an interval of {log.interval}",
             meaning=f"Spark takes {log.interval}, from the newest compact files, and does not look at those",
         )
 

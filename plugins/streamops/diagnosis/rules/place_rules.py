@@ -7,6 +7,7 @@ from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS
 from streamops.checkpoint.place import Place
 from streamops.diagnosis.expectations import Expectations
 from streamops.engines import WithoutOffsets
+from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
@@ -72,9 +73,8 @@ def _what_is_there(place: Place) -> str:
         alike = f"; {', '.join(map(repr, place.alike))} is beside it" if place.alike else ""
         return f"there is no such folder{alike}"
     if place.checkpoints:
-        shown = ", ".join(map(repr, place.checkpoints[:SHOWN]))
-        more = " …" if len(place.checkpoints) > SHOWN else ""
-        return f"the folder holds {len(place.checkpoints)} checkpoints: {shown}{more}"
+        shown = listed([repr(name) for name in place.checkpoints], SHOWN)
+        return f"the folder holds {len(place.checkpoints)} checkpoints: {shown}"
     if place.what:
         return f"it is {place.what}"
     beside = f", but {', '.join(map(repr, place.strangers))}" if place.strangers else ""

@@ -8,6 +8,7 @@ from streamops.checkpoint.listing import LogListing
 from streamops.diagnosis.expectations import Expectations
 from streamops.diagnosis.rules.file_rules import BACKUP
 from streamops.engines import WithoutOffsets
+from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
 
@@ -118,12 +119,11 @@ def odd_batch_names(facts: CheckpointFacts, expected: Expectations) -> Iterator[
     """`00004` counts as batch 4. [P9]"""
     for log, listing in ((OFFSETS, facts.offsets_log), (COMMITS, facts.commits_log)):
         if listing.odd:
-            shown = ", ".join(repr(name) for name in listing.odd[:SHOWN])
             yield Finding(
                 rule="odd-batch-names",
                 severity=Severity.WARNING,
                 file=log,
-                evidence=f"{shown}{' …' if len(listing.odd) > SHOWN else ''}",
+                evidence=listed([repr(name) for name in listing.odd], SHOWN),
                 meaning="Spark counts these names as batches and never writes them: somebody else did",
                 repair="move them out of the folder while the query stands still",
             )
@@ -201,7 +201,7 @@ def holes_in_history(facts: CheckpointFacts, expected: Expectations) -> Iterator
                 rule="holes-in-history",
                 severity=Severity.NOTE,
                 file=log,
-                evidence=f"without {', '.join(_span(hole) for hole in holes[:SHOWN])}{' …' if len(holes) > SHOWN else ''}",
+                evidence=f"without {listed([_span(hole) for hole in holes], SHOWN)}",
                 meaning="a start never looks there; going back to those batches is impossible",
             )
 
@@ -274,5 +274,4 @@ def _span(batches: range) -> str:
 
 
 def _named(log: str, batches: list[int]) -> str:
-    names = ", ".join(f"{log}/{batch}" for batch in batches[:SHOWN])
-    return f"{names} …" if len(batches) > SHOWN else names
+    return listed([f"{log}/{batch}" for batch in batches], SHOWN)

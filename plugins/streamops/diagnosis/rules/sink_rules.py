@@ -11,6 +11,7 @@ from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS, quoted
 from streamops.checkpoint.sink_log import SINK_LOG
 from streamops.diagnosis.rules.file_rules import RESTORE_COMMITS
+from streamops.formatting import listed
 from streamops.sink import DeltaSink, FileSink, MissingSink, Sink, SinkView, UnreadSink, newest_batch
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
@@ -165,10 +166,10 @@ def unknown_to_sink(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Fi
         return
     others = sink.table.recent_writers
     same = next((one for one in others if facts.last_commit <= one.newest_batch <= facts.last_offset), None)
-    told = ", ".join(f"{quoted(one.query_id)} up to batch {one.newest_batch}" for one in others[:SHOWN])
+    told = listed([f"{quoted(one.query_id)} up to batch {one.newest_batch}" for one in others], SHOWN)
     evidence = f"{_named(sink)} has no batch of query {facts.query_id or 'unknown'}"
     if told:
-        evidence += f"; Delta's own sink wrote lately for {told}{' …' if len(others) > SHOWN else ''}"
+        evidence += f"; Delta's own sink wrote lately for {told}"
     if same is None:
         yield Finding(
             rule="unknown-to-sink",

@@ -13,6 +13,7 @@ from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset
 from streamops.diagnosis.expectations import Expectations
 from streamops.diagnosis.rules.file_rules import BACKUP, FAILS
 from streamops.diagnosis.watch import Watch
+from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
@@ -34,9 +35,7 @@ def missing_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> 
             start = _start_behind(source, latest, begun, evidence)
         elif missing := found.log.needed_for(latest).missing:
             names = [found.log.file_name(ids.first) for ids in missing]
-            evidence = (
-                f"{path} lacks {', '.join(names[:SHOWN])}{' …' if len(names) > SHOWN else ''}; it ends at {latest},"
-            )
+            evidence = f"{path} lacks {listed(names, SHOWN)}; it ends at {latest},"
             evidence += f" compact files stand at every {found.log.interval}th id"
             start = _fails(evidence, "doesn't exist (latestId")
         else:
@@ -222,21 +221,20 @@ def misplaced_source_entries(snapshot: CheckpointSnapshot, expected: Expectation
         if not source.unlisted:
             continue
         path = f"sources/{source.folder}"
-        files = [f"{path}/{source.log.file_name(log_id)}" for log_id in source.unlisted[:SHOWN]]
-        names = ", ".join(files)
-        more = " …" if len(source.unlisted) > SHOWN else ""
+        files = [f"{path}/{source.log.file_name(log_id)}" for log_id in source.unlisted]
+        names = listed(files, SHOWN)
         yield Finding(
             rule="misplaced-source-entries",
             severity=Severity.CRITICAL,
             file=files[0],
-            evidence=f"no entry of their own in {names}{more}",
+            evidence=f"no entry of their own in {names}",
             meaning="the input files that they named count as new, and are read again without an error",
             repair="restore them from a copy; otherwise write into each one line of JSON for each of its input files, with path,"
             " timestamp and its own id as batchId; into a compact file those of all ids up to it",
             not_when="do not delete them: a start then fails",
             start=StartEffect(
                 kind=AtStart.REPEATS,
-                summary=f"{names}{more} name no input file of their own: what they named is read again",
+                summary=f"{names} name no input file of their own: what they named is read again",
             ),
         )
 
@@ -245,12 +243,12 @@ def lost_input(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator
     """Input files of a batch that will run are gone. [P20]"""
     if not snapshot.lost_inputs:
         return
-    batch, shown = snapshot.facts.next_batch, ", ".join(repr(path) for path in snapshot.lost_inputs[:SHOWN])
+    batch, shown = snapshot.facts.next_batch, listed([repr(path) for path in snapshot.lost_inputs], SHOWN)
     yield Finding(
         rule="lost-input",
         severity=Severity.CRITICAL,
         file=f"{OFFSETS}/{batch}",
-        evidence=f"{len(snapshot.lost_inputs)} files: {shown}{' …' if len(snapshot.lost_inputs) > SHOWN else ''}",
+        evidence=f"{len(snapshot.lost_inputs)} files: {shown}",
         meaning=f"batch {batch} runs without them and is committed: the data is lost, and no error tells",
         repair="put the files back under the same names before the next start",
         not_when="when the sink has had the batch already",

@@ -11,6 +11,7 @@ from streamops.checkpoint.layout import COMMITS, OFFSETS
 from streamops.checkpoint.state_snapshots import BrokenStateFile
 from streamops.diagnosis.expectations import Expectations
 from streamops.diagnosis.rules.file_rules import BACKUP, FAILS
+from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
@@ -196,18 +197,17 @@ def changed_state_file(snapshot: CheckpointSnapshot, expected: Expectations) -> 
     stale = (*(snapshot.state.stale_schemas if snapshot.state else ()), *snapshot.changes.stale)
     if not stale:
         return
-    names = ", ".join(stale[:SHOWN])
-    more = " …" if len(stale) > SHOWN else ""
+    names = listed(stale, SHOWN)
     yield Finding(
         rule="changed-state-file",
         severity=Severity.CRITICAL,
         file=stale[0],
-        evidence=f"the side files of {names}{more} do not fit",
+        evidence=f"the side files of {names} do not fit",
         meaning="Spark does not ask them: it goes on with whatever state is in there, and no error tells; a schema of another"
         " query ends each start",
         repair=f"restore the files {BACKUP}, {_SIDE_FILES}; where they are known to be right, delete those alone",
         start=StartEffect(
             kind=AtStart.UNDECIDED,
-            summary=f"{names}{more} are not what was written there: their side files do not fit, which Spark does not notice",
+            summary=f"{names} are not what was written there: their side files do not fit, which Spark does not notice",
         ),
     )

@@ -7,6 +7,7 @@ from streamops.checkpoint.layout import OFFSETS, json_value, quoted
 from streamops.checkpoint.offsets import offset_pairs
 from streamops.checkpoint.source_offsets import UnknownOffset
 from streamops.diagnosis.expectations import Expectations
+from streamops.formatting import listed
 from streamops.verdict import Finding, Severity
 
 SHOWN = 5
@@ -22,7 +23,7 @@ def unjudged_source(facts: CheckpointFacts, expected: Expectations) -> Iterator[
         if not isinstance(has, UnknownOffset) or (had is not None and not isinstance(had, UnknownOffset)):
             continue
         moved = _moves(had.text, has.text) if had else []
-        more = f"; moved since the entry below: {', '.join(moved[:SHOWN])}{' …' if len(moved) > SHOWN else ''}"
+        more = f"; moved since the entry below: {listed(moved, SHOWN)}"
         yield Finding(
             rule="unjudged-source",
             severity=Severity.NOTE,
