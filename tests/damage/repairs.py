@@ -158,29 +158,25 @@ def _restore_each(*places: str) -> Act:
     return act
 
 
-def _restore_commit_and_entry(patient: Patient, finding: Finding) -> None:
-    named = re.search(r"restore (commits/\d+) and (offsets/\d+)", str(finding["repair"]))
-    assert named
-    for name in named.groups():
-        patient.restore(f"checkpoint/{name}")
+def _restore_quoted(pattern: str) -> Act:
+    """The entries that the text names, in the groups of a pattern."""
+
+    def act(patient: Patient, finding: Finding) -> None:
+        named = re.search(pattern, str(finding["repair"]))
+        assert named
+        for name in named.groups():
+            patient.restore(f"checkpoint/{name}")
+
+    return act
 
 
 def _restore_state_files_or_commit(patient: Patient, finding: Finding) -> None:
     """Whichever the copy has: files under the names that are missing, or the commit that gives other names."""
     missing = re.findall(r"\d+_[0-9a-f-]{36}\.\w+", str(finding["evidence"]))
     if missing and not any(list((patient.copy / "checkpoint" / "state").rglob(name)) for name in missing):
-        named = re.search(r"has none of these names, (commits/\d+)", str(finding["repair"]))
-        assert named
-        patient.restore(f"checkpoint/{named[1]}")
+        _restore_quoted(r"has none of these names, (commits/\d+)")(patient, finding)
     else:
         _restore_state_files(patient, finding)
-
-
-def _restore_quoted(patient: Patient, finding: Finding) -> None:
-    """The entry that the text names."""
-    named = re.search(r"restore (offsets/\d+)", str(finding["repair"]))
-    assert named
-    patient.restore(f"checkpoint/{named[1]}")
 
 
 def _move_aside(patient: Patient, finding: Finding) -> None:
@@ -212,12 +208,6 @@ def _restore_newest_entries(patient: Patient, finding: Finding) -> None:
         for file in sorted((patient.copy / "checkpoint" / log).glob("[0-9]*")):
             if not (patient.checkpoint / log / file.name).exists():
                 patient.restore(f"checkpoint/{log}/{file.name}")
-
-
-def _restore_commit(patient: Patient, finding: Finding) -> None:
-    named = re.search(r"restore (commits/\d+)", str(finding["repair"]))
-    assert named
-    patient.restore(f"checkpoint/{named[1]}")
 
 
 def _restore_operators(patient: Patient, finding: Finding) -> None:
@@ -454,7 +444,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way(
             name="restore commit and entry",
             phrase=r"restore commits/\d+ and offsets/\d+ from a copy",
-            act=_restore_commit_and_entry,
+            act=_restore_quoted(r"restore (commits/\d+) and (offsets/\d+)"),
         ),
     ),
     "commits-ahead": (
@@ -488,7 +478,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "odd-batch-names": (Way(name="move them out", phrase="move them out of the folder", act=_move_odd_names),),
     "orphan-checksums": (
-        Way(name="restore", phrase=r"restore offsets/\d+ from a copy", act=_restore_quoted),
+        Way(name="restore", phrase=r"restore offsets/\d+ from a copy", act=_restore_quoted(r"restore (offsets/\d+)")),
         Way(
             name="write anew",
             phrase="or write it anew with the end offsets that the progress event",
@@ -503,13 +493,17 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way(name="delete the checksum of a commit", phrase=r"delete commits/\.\d+\.crc", act=_delete_checksum),
     ),
     "missing-source-log": (
-        Way(name="restore the entry", phrase=r"restore offsets/\d+ from a copy", act=_restore_quoted),
+        Way(
+            name="restore the entry",
+            phrase=r"restore offsets/\d+ from a copy",
+            act=_restore_quoted(r"restore (offsets/\d+)"),
+        ),
         Way(name="restore", phrase="restore it from a copy", act=_restore_files),
         Way(name="write anew", phrase="or write it anew: ", act=_rewrite_source_log),
         Way(
             name="restore the entry instead",
             phrase=r"where a copy ends there, too, restore offsets/\d+",
-            act=_restore_quoted,
+            act=_restore_quoted(r"restore (offsets/\d+)"),
         ),
     ),
     "unreadable-source-log": (RESTORE,),
@@ -524,7 +518,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
     "lost-input": (Way(name="put back", phrase="put the files back under the same names", act=_put_input_back),),
     "moved-input": (Way(name="put back", phrase="put the files back there", act=_put_input_back),),
     "unloadable-state": (
-        Way(name="restore the commit", phrase=r"restore commits/\d+ from a copy", act=_restore_commit),
+        Way(
+            name="restore the commit",
+            phrase=r"restore commits/\d+ from a copy",
+            act=_restore_quoted(r"restore (commits/\d+)"),
+        ),
         Way(
             name="restore the files, or the commit that names them",
             phrase=r"restore the files from a copy.*or where it has none of these names, commits/\d+",
@@ -543,7 +541,9 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way(name="restore", phrase="restore the files of state from a copy", act=_restore_files),
         Way(name="build anew", phrase="build the state anew from the source"),
     ),
-    "source-count-differs": (Way(name="restore", phrase=r"restore offsets/\d+ from a copy", act=_restore_quoted),),
+    "source-count-differs": (
+        Way(name="restore", phrase=r"restore offsets/\d+ from a copy", act=_restore_quoted(r"restore (offsets/\d+)")),
+    ),
     "source-offset-lost": (
         Way(name="restore", phrase=r"restore offsets/\d+ from a copy", act=_restore_named),
         Way(
@@ -615,7 +615,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way(name="setting of the entry below", phrase=r"back as it is in offsets/\d+", act=_conf_of_entry_below),
     ),
     "dropped-batch-without-ids": (
-        Way(name="restore the commit", phrase=r"restore commits/\d+ from a copy", act=_restore_commit),
+        Way(
+            name="restore the commit",
+            phrase=r"restore commits/\d+ from a copy",
+            act=_restore_quoted(r"restore (commits/\d+)"),
+        ),
         Way(name="build anew", phrase="build the state anew from the source"),
     ),
     "watermark-moved-back": (
