@@ -4,12 +4,8 @@ import json
 import struct
 import zipfile
 from io import BytesIO
-from pathlib import Path
 
 import xxhash
-
-RECORDED = {file.name: file for file in sorted((Path(__file__).parents[1] / "data").rglob("*.sst"))}
-"""SST files that real Spark wrote, in the recorded checkpoints."""
 
 
 def _block(content: bytes) -> bytes:
