@@ -169,7 +169,7 @@ def _places(
 
 def _why_there(known: PartitionFacts) -> str:
     """Behind the end of a partition; empty where it is the end of its records."""
-    if known.readable == known.latest:
+    if not known.is_held_back:
         return ""
     return f" for readers of committed records (a transaction is open since, and records go on to {known.latest})"
 
@@ -250,9 +250,7 @@ def _found(asked: RequestedRange, pieces: list[_Piece], expired: tuple[Expired, 
 
 
 def _notes(asked: RequestedRange, pieces: list[_Piece], expired: tuple[Expired, ...]) -> Iterator[str]:
-    held_back = [
-        piece for piece in pieces if piece.facts.readable != piece.facts.latest and piece.end == piece.facts.readable
-    ]
+    held_back = [piece for piece in pieces if piece.facts.is_held_back and piece.end == piece.facts.readable]
     for piece in held_back[:_SHOWN]:
         yield (
             f"{_name(piece.partition)} is read up to {piece.end}{_why_there(piece.facts)}: ask for the rest when the"

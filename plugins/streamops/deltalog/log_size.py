@@ -4,11 +4,11 @@ Names as the Delta protocol has them: `…07.json` for a commit, `…05.checkpoi
 `…05.checkpoint.0000000001.0000000002.parquet`, or `…05.checkpoint.<uuid>.json` with files in `_sidecars`.
 """
 
-import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from streamops.deltalog.actions import actions_in
 from streamops.errors import DeltaLogError, ObjectNotFoundError, ObjectUnreadableError
 from streamops.storage import FileDetail, ReadableStorage, join
 from streamops.storage.side_files import is_stale
@@ -66,7 +66,7 @@ def log_size(storage: ReadableStorage, table: str) -> LogSize:
         size=sum(detail.size for detail in details),
         earliest_commit=min(commits.values(), default=None),
         missing=_missing({version for version in commits.values() if version > newest}, above=newest),
-        stale=tuple(name for name, is_stale, _ in checked if is_stale)[:SHOWN],
+        stale=tuple(name for name, fits, _ in checked if not fits)[:SHOWN],
         without_json=tuple(name for name, _, has_json in checked if not has_json)[:SHOWN],
     )
 
@@ -74,23 +74,24 @@ def log_size(storage: ReadableStorage, table: str) -> LogSize:
 def _checked(
     storage: ReadableStorage, folder: str, commits: list[str], names: Collection[str]
 ) -> Iterator[tuple[str, bool, bool]]:
-    """The newest MAX_CHECKED commits: whether each has a side file that does not fit (on local file systems), and whether each
-    of its lines is JSON."""
+    """The newest MAX_CHECKED commits: whether each fits the side file that it has on local file systems, and whether each of its
+    lines is JSON."""
     for name in sorted(commits)[-MAX_CHECKED:]:
         address = join(folder, name)
         try:
             content = storage.read(address)
         except (ObjectNotFoundError, ObjectUnreadableError):
             continue
-        yield name, f".{name}.crc" in names and is_stale(storage, address, content), _is_json(content)
+        fits = f".{name}.crc" not in names or not is_stale(storage, address, content)
+        yield name, fits, _is_json(content)
 
 
 def _is_json(content: bytes) -> bool:
+    """Bytes that are no UTF-8 count as letters: Spark replaces them."""
     try:
-        for line in content.decode(errors="replace").split("\n"):
-            if line.strip():
-                json.loads(line)
-    except (ValueError, RecursionError):
+        for _ in actions_in(content.decode(errors="replace").encode(), ""):
+            pass
+    except DeltaLogError:
         return False
     return True
 

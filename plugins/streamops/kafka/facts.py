@@ -43,6 +43,11 @@ class PartitionFacts:
         """The end for the reader on whose behalf the cluster was asked."""
         return self.latest if self.stable is None else self.stable
 
+    @property
+    def is_held_back(self) -> bool:
+        """Whether an open transaction keeps that reader from the last records."""
+        return self.readable != self.latest
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicFacts:

@@ -57,10 +57,8 @@ def resolve_source(collector: Collector, declared: DeclaredSource) -> Source:
         place = ("source", "custom")
         if expected := refused_source_format(custom.format):
             collector.refuse((*place, "format"), custom.format, expected)
-        refused = partial(refused_custom_option, source=custom.format)
-        return CustomSource(
-            format=custom.format, options=collector.accepted(custom.options, (*place, "options"), refused)
-        )
+        options = collector.accepted(custom.options, (*place, "options"), refused_option(declared))
+        return CustomSource(format=custom.format, options=options)
     kafka = declared.kafka
     assert kafka is not None, "the model demands one source"
     return KafkaSource(
