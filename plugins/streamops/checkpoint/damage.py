@@ -29,6 +29,7 @@ class Damage(StrEnum):
     NO_QUERY_ID = "no-query-id"
     """There is JSON, and no text under `id`."""
     NULL_QUERY_ID = "null-query-id"
+    """The file or its id is null, on which Java fails in words of its own."""
     QUERY_ID = "query-id"
     """The id is none."""
     NOT_UNDER_ITS_NAME = "not-under-its-name"

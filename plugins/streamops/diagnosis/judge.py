@@ -1,7 +1,7 @@
 """The catalogue: all that is known of checkpoints, rule by rule, and what the rules find in one.
 
 A rule is a function: from what was read it tells what it saw, how bad that is, what a start makes of it, and how to repair it.
-Nothing else knows a damage: the plan for a start (`restart.plan`), `check`, the preflight, the health DAG and the docs are read
+Nothing else knows a damage: the plan for a start (`diagnosis.plan`), `check`, the preflight, the health DAG and the docs are read
 from here.
 """
 

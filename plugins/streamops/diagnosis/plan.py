@@ -1,7 +1,7 @@
 """What a start on a checkpoint now would do, and whether that is acceptable. Pure.
 
 Two healthy logs tell which batch comes next; whatever else counts is a finding of the catalogue that names its effect on a start
-(`health.checkpoint.judge`). So a finding that says that a start fails, loses or repeats never stands beside a plan that is safe.
+(`diagnosis.judge`). So a finding that says that a start fails, loses or repeats never stands beside a plan that is safe.
 """
 
 from collections.abc import Iterable
