@@ -5,6 +5,7 @@ text that changes is noticed. Two things are at hand for all of them: an undamag
 """
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -306,6 +307,15 @@ def _source_lines(patient: Patient, folder: str) -> dict[int, list[str]]:
             if line.strip():
                 lines.setdefault(json.loads(line)["batchId"], set()).add(line)
     return {log_id: sorted(found) for log_id, found in lines.items()}
+
+
+def _times_of_the_log(patient: Patient, finding: Finding) -> None:
+    for file in sorted((patient.checkpoint / str(finding["file"])).glob("[0-9]*")):
+        for line in file.read_text().split("\n")[1:]:
+            entry = json.loads(line) if line.strip() else {}
+            place = patient.folder / "in" / Path(str(entry.get("path"))).name
+            if f"/{place.name}'" in finding["evidence"] and place.exists():
+                os.utime(place, ns=(entry["timestamp"] * 1_000_000,) * 2)
 
 
 def _rewrite_source_log(patient: Patient, finding: Finding) -> None:
@@ -694,6 +704,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
     "continuous-entries": (Way(name="trigger", phrase="keep the trigger continuous"),),
     "no-checkpoint": (Way(name="look", phrase="see whether the address is right"),),
     "unreachable-source-log": (Way(name="look", phrase="see to permissions and storage"),),
+    "forgotten-input": (Way(name="times of the log", phrase="set their times back", act=_times_of_the_log),),
     "overwritten-input": (Way(name="new names", phrase="write the new content under new names"),),
     "aged-input": (Way(name="new names", phrase="copy them under new names"),),
     "unseen-input": (Way(name="look", phrase="see whether the address is right"),),

@@ -99,6 +99,27 @@ def test_b23_what_is_older_than_the_limit_is_never_read_and_what_is_not_is(query
     assert query.said() == ["aged-input"]
 
 
+@pytest.mark.parametrize("mend", [False, True])
+def test_what_was_read_long_ago_and_is_young_now_is_read_again_unless_it_gets_its_time_back(spark, tmp_path, mend):
+    """SeenFilesMap forgets what is older than `maxFileAge` below the youngest."""
+    query = Query(spark, tmp_path)
+    query.put("old", rows=("old",), age=timedelta(days=9))
+    assert query.run() == ""
+    query.put("young", rows=("young",), age=timedelta(minutes=10))
+    assert query.run() == ""
+    query.rows.clear()
+    assert query.said() == []
+    before = (query.inputs / "old.json").stat()
+    query.put("old", rows=("old",))
+
+    assert query.said() == ["forgotten-input"]
+    assert query.check().restart.safety is Safety.UNSAFE
+    if mend:
+        os.utime(query.inputs / "old.json", ns=(before.st_mtime_ns,) * 2)
+        assert query.said() == []
+    assert (query.run(), query.rows) == ("", [] if mend else ["old"])
+
+
 def test_b26_another_folder_is_refused_by_spark_after_a_batch_of_the_first(query, tmp_path):
     query.inputs = tmp_path / "moved"
     query.put("3")

@@ -136,6 +136,7 @@ INPUT_RULES: tuple[Callable[[InputFacts, Expectations, Watch], Iterator[Finding]
     input_rules.unseen_input,
     input_rules.moved_input,
     input_rules.foreign_input,
+    input_rules.forgotten_input,
     input_rules.overwritten_input,
     input_rules.aged_input,
     input_rules.waiting_input,

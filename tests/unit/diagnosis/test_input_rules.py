@@ -53,6 +53,10 @@ LOUD = {
         facts([there("a", HOUR)], [read("a", 2 * HOUR)]),
         ("overwritten-input", WARNING),
     ),
+    "a file that was read eight days before the youngest was copied without its time": (
+        facts([there("a", HOUR), there("b", DAY)], [read("a", 9 * DAY), read("b", DAY)]),
+        ("forgotten-input", CRITICAL),
+    ),
     "B23: a file of eight days ago came after one of today": (
         facts([there("a", 8 * DAY)], [read("b", HOUR)]),
         ("aged-input", WARNING),
@@ -101,6 +105,16 @@ def test_the_limit_of_age_is_the_declared_one():
 def test_the_limit_of_age_counts_from_the_youngest_that_was_read_and_not_from_now():
     """SPARK-19813: a query that stood still for months still reads what came next."""
     assert [finding.rule for finding in said(facts([there("a", 60 * DAY)], [read("b", 61 * DAY)]))] == ["waiting-input"]
+
+
+def test_a_file_is_forgotten_by_its_newest_entry_and_only_where_it_is_young_enough_to_be_read():
+    again = facts([there("a", HOUR)], [read("a", 9 * DAY), read("b", DAY), read("a", 2 * DAY)])
+    old = facts([there("a", 8 * DAY + HOUR)], [read("a", 9 * DAY), read("b", HOUR)])
+
+    assert [finding.rule for finding in said(again)] == ["overwritten-input"]
+    assert [finding.rule for finding in said(old)] == ["overwritten-input"]
+    assert [finding.rule for finding in said(old, max_file_age=8 * DAY + 2 * HOUR)] == ["forgotten-input"]
+    assert [finding.rule for finding in said(old, max_file_age=30 * DAY)] == ["overwritten-input"]
 
 
 def test_how_long_files_have_waited_is_told_beside_the_age_of_the_last_commit():

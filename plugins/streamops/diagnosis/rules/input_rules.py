@@ -77,14 +77,35 @@ def foreign_input(found: InputFacts, expected: Expectations, watch: Watch) -> It
     )
 
 
+def forgotten_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
+    """A file that was read is younger now than when it was read, and its entry in the log is older than `maxFileAge`.
+
+    Spark forgets such an entry as soon as it has read the log (SeenFilesMap, tried on 4.2.0). A copy without the files' own
+    times (`cp -r`, a restored bucket) does this to all of them.
+    """
+    if not (names := _forgotten(found, expected)):
+        return
+    evidence = (
+        f"{len(names)} files were read with times before {_age_limit(found, expected):%Y-%m-%d %H:%M:%S} UTC and are younger"
+        f" now: {_named(names)}"
+    )
+    yield Finding(
+        rule="forgotten-input",
+        severity=Severity.CRITICAL,
+        file=found.source,
+        evidence=evidence,
+        meaning=f"with a `maxFileAge` of {in_words(expected.max_file_age)} the source has forgotten them and reads them again",
+        repair="set their times back to those in the source's log, or raise the source's option `maxFileAge`, before the next"
+        " start",
+        not_when="with `latestFirst` and a limit of files or bytes a batch, which switch `maxFileAge` off",
+        start=StartEffect(kind=AtStart.REPEATS, summary=f"{evidence}: they are read again"),
+    )
+
+
 def overwritten_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
     """A file was written again after it was read: the source knows it by its name, and never reads it again (SPARK-26875)."""
-    read_at = {file.address: file.modified_at for file in found.recorded}
-    again = [
-        file.address
-        for file in found.files
-        if file.address in read_at and file.modified_at - read_at[file.address] > SAME_MOMENT
-    ]
+    forgotten = set(_forgotten(found, expected))
+    again = [address for address in _younger_than_read(found) if address not in forgotten]
     if again:
         yield Finding(
             rule="overwritten-input",
@@ -133,6 +154,25 @@ def waiting_input(found: InputFacts, expected: Expectations, watch: Watch) -> It
         evidence=f"{len(waiting)} files are not read yet, the oldest has waited for {in_words(watch.now - oldest)}{since}",
         meaning="the next batches read them; if a query is meant to run all the time, see whether it does",
     )
+
+
+def _younger_than_read(found: InputFacts) -> list[str]:
+    read_at = {file.address: file.modified_at for file in found.recorded}
+    return [
+        file.address
+        for file in found.files
+        if file.address in read_at and file.modified_at - read_at[file.address] > SAME_MOMENT
+    ]
+
+
+def _forgotten(found: InputFacts, expected: Expectations) -> list[str]:
+    """Files that were read and count as new."""
+    if not found.recorded:
+        return []
+    limit = _age_limit(found, expected)
+    read_at = {file.address: file.modified_at for file in found.recorded}
+    now = {file.address: file.modified_at for file in found.files}
+    return [address for address in _younger_than_read(found) if read_at[address] < limit <= now[address]]
 
 
 def _age_limit(found: InputFacts, expected: Expectations) -> datetime:
