@@ -90,6 +90,10 @@ class BrokenDeltaLogError(DeltaLogError):
     """A Delta table's log lacks a commit that every reader needs, or has a damaged one: Delta itself refuses the table."""
 
 
+class ForeignDeltaLogError(DeltaLogError):
+    """A commit of a Delta table's log holds no action of Delta: what its readers make of the table is not known."""
+
+
 class BackfillError(StreamOpsError):
     """A backfill can't go on as it was planned: another start would find the same."""
 

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from streamops.checkpoint.sink_log import SINK_LOG, SinkLogFacts, read_sink_log
 from streamops.deltalog import DeltaTableFacts, read_delta_table
 from streamops.deltalog.log_size import DELTA_LOG, commits_from
-from streamops.errors import BrokenDeltaLogError, DeltaLogError, MissingLibraryError, ObjectNotFoundError, StorageError
+from streamops.errors import (
+    BrokenDeltaLogError,
+    DeltaLogError,
+    ForeignDeltaLogError,
+    MissingLibraryError,
+    ObjectNotFoundError,
+    StorageError,
+)
 from streamops.storage import ReadableStorage, join
 
 
@@ -80,6 +87,8 @@ class UnreadSink:
     """Whether it is only that this installation can't read such a sink."""
     is_broken: bool = False
     """Whether nothing can read it: a write fails, too."""
+    is_foreign: bool = False
+    """Whether part of its log is of something else: what a writer makes of it is not known."""
 
 
 Sink = DeltaSink | FileSink | MissingSink | UnreadSink
@@ -136,5 +145,10 @@ def read_sink(
     except MissingLibraryError as error:
         return UnreadSink(address=address, reason=str(error), lacks_library=True)
     except (StorageError, DeltaLogError) as error:
-        return UnreadSink(address=address, reason=str(error), is_broken=isinstance(error, BrokenDeltaLogError))
+        return UnreadSink(
+            address=address,
+            reason=str(error),
+            is_broken=isinstance(error, BrokenDeltaLogError),
+            is_foreign=isinstance(error, ForeignDeltaLogError),
+        )
     return MissingSink(address=address)

@@ -6,6 +6,10 @@ from enum import StrEnum
 from typing import Any
 
 
+ANOTHER_SCHEMA = "another valid schema of state"
+"""The one damage that no file tells of, and that Spark notices."""
+
+
 class Result(StrEnum):
     """What a case says of the product."""
 
@@ -85,8 +89,8 @@ class Truth:
 
     @property
     def is_excused(self) -> bool:
-        """Whether nobody could know; what Spark itself notices can be known."""
-        return bool(self.unknowable) and self.went is not Went.FAILS
+        """Whether nobody could know; what Spark itself notices can be known, unless it takes the query's plan to notice."""
+        return bool(self.unknowable) and (self.went is not Went.FAILS or self.unknowable == ANOTHER_SCHEMA)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,9 @@ def idempotent_write(application, version):
 
 
 def write_table(folder: Path, *commits, creates=None) -> str:
-    """The address of a table with these commits after its creation."""
+    """The address of a table with these commits after its creation; one without actions tells of its writer alone."""
     log = folder / "_delta_log"
     log.mkdir(parents=True)
     for version, actions in enumerate((creates or creation(), *commits)):
-        (log / f"{version:020d}.json").write_text("\n".join(map(json.dumps, actions)))
+        (log / f"{version:020d}.json").write_text("\n".join(map(json.dumps, actions or [{"commitInfo": {}}])))
     return f"file://{folder}"

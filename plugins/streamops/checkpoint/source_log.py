@@ -38,6 +38,7 @@ MAX_LOG_FILES = 100
 """Log files read of one source: ten times what Spark itself reads between two compact files."""
 MAX_INPUT_FILES = 10_000
 SHOWN = 20
+NEGATIVE_BATCH = "has a negative batchId"
 
 _FOLDER = re.compile(r"[A-Za-z0-9_]{1,255}")
 _DELTA_SCHEMA_LOG = "_schema_log"
@@ -162,7 +163,7 @@ def read_source_log(
         reading.take_entries(log, log_ids)
         if reads_files:
             reading.take_ahead(log, above=log_ids.stop - 1)
-        reading.compare_ids(log, compact_bytes=size or 0)
+        reading.compare_ids(log, compact_bytes=size)
     return replace(reading.facts(folder, kind, log), compact_bytes=size)
 
 
@@ -229,12 +230,13 @@ class _Reading:
         for log_id in sorted(known for known in log.plain | log.compact if known > above and log.holds(known))[:SHOWN]:
             self._ahead += [entry for entry in self._entries_of(log.file_name(log_id)) if entry.log_id == log_id]
 
-    def compare_ids(self, log: CompactLog, *, compact_bytes: int) -> None:
+    def compare_ids(self, log: CompactLog, *, compact_bytes: int | None) -> None:
         """Whether each id from the newest compact file on, which is what a start reads, has entries of its own."""
         newer = sorted(known for known in log.plain if known > log.newest_compact and log.holds(known))[-MAX_LOG_FILES:]
-        if 0 < compact_bytes <= MAX_COMPARED:
+        if compact_bytes is not None and compact_bytes <= MAX_COMPARED:
             newer.insert(0, log.newest_compact)
         files = {known: self._entries_of(log.file_name(known)) for known in newer}
+        self._restore(files, log)
         if self._broken or self._unread or self._gone:
             return
         listed = {entry.log_id for entries in files.values() for entry in entries}
@@ -248,6 +250,13 @@ class _Reading:
         }
         self._unlisted = tuple(known for known in astray if known not in own)
         self._renumbered = tuple(sorted(own))
+
+    def _restore(self, files: Mapping[int, list[SourceFile]], log: CompactLog) -> None:
+        """What FileStreamSourceLog.restore does at a start: the batch of the very last entry must not be negative (4.2.0)."""
+        filled = [known for known, entries in files.items() if entries]
+        if filled and files[filled[-1]][-1].log_id < 0:
+            file = f"{self._path}/{log.file_name(filled[-1])}"
+            self._broken[file] = BrokenSourceFile(file=file, reason=f"{file}: its last entry {NEGATIVE_BATCH}")
 
     def facts(self, folder: str, kind: SourceKind, log: CompactLog) -> SourceLogFacts:
         """Everything collected."""

@@ -5,6 +5,22 @@ from collections.abc import Iterator
 
 from streamops.errors import DeltaLogError
 
+ACTIONS = frozenset(
+    {
+        "add",
+        "remove",
+        "metaData",
+        "protocol",
+        "txn",
+        "cdc",
+        "commitInfo",
+        "domainMetadata",
+        "checkpointMetadata",
+        "sidecar",
+    }
+)
+"""Names of the Delta protocol, version 3 and 7."""
+
 
 def actions_in(content: bytes, address: str) -> Iterator[dict[str, object]]:
     """Each action; what is no object is passed over. DeltaLogError naming the file for what is no JSON."""
@@ -15,3 +31,8 @@ def actions_in(content: bytes, address: str) -> Iterator[dict[str, object]]:
                 yield action
     except (ValueError, RecursionError) as error:
         raise DeltaLogError(f"{address} can't be read: it is no JSON") from error
+
+
+def is_action(line: dict[str, object]) -> bool:
+    """Whether an object is an action that is known here: it has one key, its name."""
+    return len(line) == 1 and not ACTIONS.isdisjoint(line)

@@ -7,8 +7,9 @@ Names as the Delta protocol has them: `…07.json` for a commit, `…05.checkpoi
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from enum import Enum, auto
 
-from streamops.deltalog.actions import actions_in
+from streamops.deltalog.actions import actions_in, is_action
 from streamops.errors import DeltaLogError, ObjectNotFoundError, ObjectUnreadableError
 from streamops.storage import FileDetail, ReadableStorage, join
 from streamops.storage.side_files import is_stale
@@ -22,6 +23,14 @@ _COMMIT = re.compile(r"(\d{20})\.json", re.ASCII)
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.(?:\d{10}\.\d{10}\.)?(?:[0-9a-f-]{36}\.)?(?:parquet|json)", re.ASCII)
 _SIDECARS = "_sidecars"
 _LAST_CHECKPOINT = "_last_checkpoint"
+
+
+class _Damage(Enum):
+    """What is wrong with a commit, the first that holds."""
+
+    STALE = auto()
+    NO_JSON = auto()
+    NO_ACTION = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +47,9 @@ class LogSize:
     stale: tuple[str, ...] = ()
     """Names of commits among them that Hadoop's side file does not fit, at most SHOWN: a reader fails on each (Delta 4.4)."""
     without_json: tuple[str, ...] = ()
-    """Names of commits among them with a line that is no JSON, at most SHOWN: Spark fails on each, and deltalake on most."""
+    """Names of commits among them with a line that is no JSON in UTF-8, at most SHOWN: Spark fails on each (Delta 4.4)."""
+    foreign: tuple[str, ...] = ()
+    """Names of commits among them without any action of Delta, at most SHOWN: Spark passes over some, and fails on others."""
 
 
 def log_size(storage: ReadableStorage, table: str) -> LogSize:
@@ -66,34 +77,34 @@ def log_size(storage: ReadableStorage, table: str) -> LogSize:
         size=sum(detail.size for detail in details),
         earliest_commit=min(commits.values(), default=None),
         missing=_missing({version for version in commits.values() if version > newest}, above=newest),
-        stale=tuple(name for name, fits, _ in checked if not fits)[:SHOWN],
-        without_json=tuple(name for name, _, has_json in checked if not has_json)[:SHOWN],
+        stale=tuple(name for name, damage in checked if damage is _Damage.STALE)[:SHOWN],
+        without_json=tuple(name for name, damage in checked if damage is _Damage.NO_JSON)[:SHOWN],
+        foreign=tuple(name for name, damage in checked if damage is _Damage.NO_ACTION)[:SHOWN],
     )
 
 
 def _checked(
     storage: ReadableStorage, folder: str, commits: list[str], names: Collection[str]
-) -> Iterator[tuple[str, bool, bool]]:
-    """The newest MAX_CHECKED commits: whether each fits the side file that it has on local file systems, and whether each of its
-    lines is JSON."""
+) -> Iterator[tuple[str, _Damage]]:
+    """The damaged ones of the newest MAX_CHECKED commits."""
     for name in sorted(commits)[-MAX_CHECKED:]:
         address = join(folder, name)
         try:
             content = storage.read(address)
         except (ObjectNotFoundError, ObjectUnreadableError):
             continue
-        fits = f".{name}.crc" not in names or not is_stale(storage, address, content)
-        yield name, fits, _is_json(content)
+        # Of an empty file nothing is compared with its side file (ChecksumFileSystem, Hadoop 3.4).
+        if content and f".{name}.crc" in names and is_stale(storage, address, content):
+            yield name, _Damage.STALE
+        elif damage := _damage_in(content):
+            yield name, damage
 
 
-def _is_json(content: bytes) -> bool:
-    """Bytes that are no UTF-8 count as letters: Spark replaces them."""
+def _damage_in(content: bytes) -> _Damage | None:
     try:
-        for _ in actions_in(content.decode(errors="replace").encode(), ""):
-            pass
+        return None if any(is_action(action) for action in actions_in(content, "")) else _Damage.NO_ACTION
     except DeltaLogError:
-        return False
-    return True
+        return _Damage.NO_JSON
 
 
 def _missing(versions: Collection[int], *, above: int) -> tuple[int, ...]:

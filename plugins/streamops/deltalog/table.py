@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 from streamops.deltalog.log_size import log_size
 from streamops.deltalog.retention import TableRetention, retention_of
-from streamops.errors import BrokenDeltaLogError, DeltaLogError, MissingLibraryError, ObjectNotFoundError
+from streamops.errors import (
+    BrokenDeltaLogError,
+    DeltaLogError,
+    ForeignDeltaLogError,
+    MissingLibraryError,
+    ObjectNotFoundError,
+)
 from streamops.storage import ReadableStorage
 from streamops.storage.address import local_path
 
@@ -67,8 +73,8 @@ def read_delta_table(storage: ReadableStorage, address: str, *, applications: It
     """The table at a canonical address, with the transactions of at most MAX_APPLICATIONS applications.
 
     Raises ObjectNotFoundError where no table lies there, StorageError where the place can't be asked, DeltaLogError for a log
-    that can't be read or is larger than MAX_LOG_BYTES, BrokenDeltaLogError for one that lacks a commit or whose checksum
-    refuses one, MissingLibraryError without the extra `delta`.
+    that can't be read or is larger than MAX_LOG_BYTES, BrokenDeltaLogError for one that lacks a commit or has a damaged
+    one, ForeignDeltaLogError for one with a commit that is none, MissingLibraryError without the extra `delta`.
     """
     size = log_size(storage, address)
     if size.size > MAX_LOG_BYTES or size.files > MAX_LOG_FILES:
@@ -90,6 +96,8 @@ def read_delta_table(storage: ReadableStorage, address: str, *, applications: It
         raise BrokenDeltaLogError(
             f"{address}: its log's {', '.join(size.without_json)} is no JSON: Delta can't read such a table"
         )
+    if size.foreign:
+        raise ForeignDeltaLogError(f"{address}: its log's {', '.join(size.foreign)} holds no action of Delta")
     table = _opened(address)
     try:
         asked = list(dict.fromkeys(applications))[:MAX_APPLICATIONS]

@@ -83,6 +83,17 @@ def test_a_table_that_nobody_can_read_any_more_parks_the_stream(terminal):
     assert terminal.settle().action is Action.PARKED
 
 
+@pytest.mark.parametrize("content", ["", '{"txnId":"x"}'])
+def test_a_commit_of_the_table_that_is_none_stops_the_stream(terminal, content):
+    """Spark passes over an empty one, and with it over what it had written, and fails on others (Delta 4.4)."""
+    stopped(terminal)
+    table_with(terminal, 0, 1)
+    (log_of(terminal) / f"{1:020d}.json").write_text(content)
+
+    assert terminal.settle().action is Action.PARKED
+    assert terminal.run("check", "orders", "--json").document["restart"]["safety"] == "blocked"
+
+
 def log_of(terminal):
     return terminal.project.root / "data/tables/orders/_delta_log"
 

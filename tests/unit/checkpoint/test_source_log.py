@@ -122,6 +122,22 @@ def test_a_broken_file_is_a_fact_and_hides_no_other(content, reason):
     assert all(reason in broken.reason for broken in facts.broken)
 
 
+def test_a_compact_file_that_is_empty_is_broken_although_no_batch_asks_for_it():
+    facts = read({**file_source([*range(9), "9.compact", 10]), "0/9.compact": b""}, range(10, 11), reads_files=True)
+
+    assert [broken.reason for broken in facts.broken] == ["sources/0/9.compact is empty"]
+
+
+@pytest.mark.parametrize(("changed", "is_broken"), [("10", True), ("9.compact", False)])
+def test_the_last_entry_of_all_has_no_negative_batch(changed, is_broken):
+    files = file_source([*range(9), "9.compact", 10])
+    files[f"0/{changed}"] = log_file(*(entry(log_id) for log_id in range(9)), entry(-1))
+
+    facts = read(files, range(10, 11), reads_files=True)
+
+    assert [broken.file for broken in facts.broken] == ([f"sources/0/{changed}"] if is_broken else [])
+
+
 def test_the_first_offsets_of_kafka():
     facts = read({"0/0": b"\0v1\n" + KAFKA.encode(), "0/.0.crc": b"x"})
 

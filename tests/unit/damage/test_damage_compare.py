@@ -2,7 +2,7 @@
 
 import pytest
 
-from damage.compare import Result, Truth, judged
+from damage.compare import ANOTHER_SCHEMA, Result, Truth, judged
 
 FINE = Truth(ran=(6, 7))
 RERAN = Truth(ran=(5, 6), reran=(5,))
@@ -16,6 +16,7 @@ TAKEN_BACK = "a batch taken back that only the sink has had"
 UNSEEN = Truth(ran=(5, 6), changed=(5,), unknowable=TAKEN_BACK)
 UNSEEN_RERUN = Truth(ran=(5, 6), reran=(5,), unknowable=TAKEN_BACK)
 UNSEEN_AND_FAILED = Truth(error="Incomplete log file offsets/5", unknowable=TAKEN_BACK)
+OTHER_SCHEMA = Truth(error="STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", unknowable=ANOTHER_SCHEMA)
 UNREADABLE = Truth(ran=(6, 7), sink_error="FileNotFoundException")
 
 
@@ -48,6 +49,7 @@ CRITICAL = {"rule": "sink-behind", "severity": "critical"}
         pytest.param(report("safe"), UNSEEN, Result.UNKNOWABLE, id="only the sink could have told"),
         pytest.param(report("safe"), UNSEEN_RERUN, Result.UNKNOWABLE, id="nor that a batch came again"),
         pytest.param(report("safe"), UNSEEN_AND_FAILED, Result.WRONG_SAFE, id="what Spark notices can be known"),
+        pytest.param(report("safe"), OTHER_SCHEMA, Result.UNKNOWABLE, id="unless it takes the plan of the query"),
         pytest.param(report("safe"), LOST_BEFORE, Result.WRONG_DETAIL, id="rows that are gone and not told"),
         pytest.param(
             report("safe", verdict="critical", findings=[CRITICAL]), LOST_BEFORE, Result.AGREE, id="gone, and told"

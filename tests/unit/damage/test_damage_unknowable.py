@@ -33,6 +33,13 @@ def commit(mark):
     return text(json.dumps({"nextBatchWatermarkMs": mark}))
 
 
+def schema(*columns):
+    """As StateSchemaCompatibilityChecker writes it, for a key with these columns."""
+    fields = [{"name": name, "type": "string", "nullable": True, "metadata": {}} for name in columns]
+    texts = ["v1", *(json.dumps({"type": "struct", "fields": side}) for side in (fields, []))]
+    return b"".join(len(one).to_bytes(2) + one.encode() for one in texts)
+
+
 def excuse(kind, before, after, **facts):
     """Of files that are written over the ones before; None takes one away."""
     then = {name: content for name, content in {**before, **after}.items() if content is not None}
@@ -99,6 +106,13 @@ TAKEN_BACK = {"checkpoint/offsets/5": None}
             id="a later version",
         ),
         pytest.param(
+            "sessions-rocksdb-ledger",
+            {f"{STATE}/_metadata/schema": schema("k", "start")},
+            {f"{STATE}/_metadata/schema": schema("k")},
+            "another valid schema of state",
+            id="the schema of another query's state",
+        ),
+        pytest.param(
             "windows-hdfs-delta",
             COMMITTED,
             {"checkpoint/commits/5": commit(99)},
@@ -159,6 +173,12 @@ STALE = checksum(b"five")
         ),
         pytest.param(
             "files-ledger", READ, {f"{LOG}/0": text(LINE.format("0", 99, 0))}, id="a time that the input contradicts"
+        ),
+        pytest.param(
+            "sessions-rocksdb-ledger",
+            {f"{STATE}/_metadata/schema": schema("k", "start")},
+            {f"{STATE}/_metadata/schema": schema("k")[:-1]},
+            id="a schema that is cut",
         ),
         pytest.param("files-ledger", READ, {f"{LOG}/1": text(LINE.format("x", 11, 1))}, id="the newest batch"),
         pytest.param("files-ledger", READ, {f"{LOG}/0": text(LINE.format("\x01", 10, 0))}, id="no valid path"),

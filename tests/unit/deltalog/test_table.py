@@ -97,6 +97,11 @@ def damaged(name, content):
     [
         pytest.param(damaged(f"{3:020d}.json", b'{"txn":{"appId":"x'), "is no JSON", id="a commit is cut"),
         pytest.param(damaged(f"{3:020d}.json", b"\x00\x1b[31m\xff"), "is no JSON", id="a commit is no JSON"),
+        pytest.param(damaged(f"{3:020d}.json", b'{"txn":{"appId":"\xee","version":3}}'), "is no JSON", id="no UTF-8"),
+        pytest.param(
+            damaged(f"{3:020d}.json", b'{"txnId":"x","protocol":{}}'), "no action of Delta", id="another file"
+        ),
+        pytest.param(damaged(f"{3:020d}.json", b""), "no action of Delta", id="a commit is empty"),
         pytest.param(lambda log: (log / f"{2:020d}.json").unlink(), "lacks version 2", id="a commit is gone"),
         pytest.param(lambda log: (log / f"{0:020d}.json").unlink(), "lacks version 0", id="the first commit is gone"),
         pytest.param(damaged(f"{4:020d}.checkpoint.parquet", b"PAR1xxPAR1"), "can't be read", id="a bad checkpoint"),

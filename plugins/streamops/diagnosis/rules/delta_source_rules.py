@@ -44,9 +44,10 @@ def unread_delta_source(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> 
     reason = place.reason if isinstance(place, UnreadSink) else "no Delta table lies there"
     evidence = f"{place.address!r}: {reason if reason.isprintable() else repr(reason)}"
     is_broken = isinstance(place, UnreadSink) and place.is_broken
+    is_foreign = isinstance(place, UnreadSink) and place.is_foreign
     yield Finding(
         rule="unread-delta-source",
-        severity=Severity.CRITICAL if is_broken else Severity.UNKNOWN,
+        severity=Severity.CRITICAL if is_broken or is_foreign else Severity.UNKNOWN,
         file="",
         evidence=evidence,
         meaning="nothing can read it: each start fails"
@@ -54,9 +55,11 @@ def unread_delta_source(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> 
         else "whether the query finds the versions that it needs is not known",
         start=StartEffect(kind=AtStart.FAILS, summary=f"the table that is read can't be read: {evidence}")
         if is_broken
+        else StartEffect(kind=AtStart.UNDECIDED, summary=f"{evidence}: a start fails, or passes over it")
+        if is_foreign
         else None,
         repair=RESTORE_COMMITS
-        if is_broken
+        if is_broken or is_foreign
         else "see whether the address is right"
         if isinstance(place, MissingSink)
         else "make it readable from here, and check again",

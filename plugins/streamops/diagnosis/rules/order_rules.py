@@ -165,7 +165,10 @@ def _copied(facts: CheckpointFacts, before: OffsetEntry, now: OffsetEntry) -> Fi
             f"batch {facts.last_offset}, which is in flight, reads what batch {now.batch} has had again",
         )
     elif facts.has_pending_batch:
-        kind, what = AtStart.LOSES, f"batch {now.batch} runs again without input, and what it had is not read"
+        kind, what = (
+            AtStart.UNDECIDED,
+            f"batch {now.batch} runs again without input, and where {below} is the copy, what it had is not read",
+        )
         repair = (
             f"restore both {BACKUP}; otherwise write {below} anew with the end offsets that the progress event of its batch"
             f" shows, and move {file} aside, and `.{now.batch}.crc` with it: its batch is planned anew"

@@ -247,21 +247,31 @@ def unread_sink(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Findin
         return
     yield Finding(
         rule="unread-sink",
-        severity=Severity.CRITICAL if sink.is_broken else Severity.NOTE if sink.lacks_library else Severity.UNKNOWN,
+        severity=Severity.CRITICAL
+        if sink.is_broken or sink.is_foreign
+        else Severity.NOTE
+        if sink.lacks_library
+        else Severity.UNKNOWN,
         file="",
         evidence=_shown(sink.reason),
         meaning="nothing can be written to it"
         if sink.is_broken
         else "which batches the sink has is not known: it may drop new ones, or lack committed ones",
         repair=_repair_of(sink),
-        start=StartEffect(kind=AtStart.FAILS, summary=f"the sink can't be written to: {_shown(sink.reason)}")
-        if sink.is_broken
-        else None,
+        start=_start_with(sink),
     )
 
 
-def _repair_of(sink: UnreadSink) -> str:
+def _start_with(sink: UnreadSink) -> StartEffect | None:
     if sink.is_broken:
+        return StartEffect(kind=AtStart.FAILS, summary=f"the sink can't be written to: {_shown(sink.reason)}")
+    if sink.is_foreign:
+        return StartEffect(kind=AtStart.UNDECIDED, summary=f"{_shown(sink.reason)}: a start fails, or passes over it")
+    return None
+
+
+def _repair_of(sink: UnreadSink) -> str:
+    if sink.is_broken or sink.is_foreign:
         return RESTORE_COMMITS
     return "" if sink.lacks_library else "make it readable from here, and check again"
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 from streamops.checkpoint.compact_log import COMPACT_SUFFIX, CompactLog
 from streamops.checkpoint.inspect import CheckpointSnapshot, FileSource
 from streamops.checkpoint.layout import OFFSETS
+from streamops.checkpoint.source_log import NEGATIVE_BATCH
 from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset
 from streamops.diagnosis.expectations import Expectations
 from streamops.diagnosis.rules.file_rules import BACKUP, FAILS
@@ -152,6 +153,7 @@ def _source_log_error(reason: str) -> str:
         ("is empty", "Incomplete log file"),
         ("is no version", "MALFORMED_LOG_FILE"),
         ("is no UTF-8", "Input length = "),
+        (NEGATIVE_BATCH, "assertion failed"),
     )
     return next((error for words, error in told if words in reason), reason)
 
