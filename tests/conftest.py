@@ -4,12 +4,19 @@ import atexit
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
+
+from streamops_sandbox.quick_start import SUBMIT_OPTIONS, submit_options
 
 # Notes about settings files must not get into the home of whoever runs the tests, nor of their subprocesses.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="streamops-state-")
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
+
+# Spark starts some hundred times in a run of all tests.
+if SUBMIT_OPTIONS not in os.environ:
+    os.environ[SUBMIT_OPTIONS] = submit_options(Path(__file__).parents[1], {})
 
 # The same examples each time: a build that fails does so for everybody. The profiles `chaos` and `fuzz` look for new ones.
 settings.register_profile("streamops", deadline=None, derandomize=True, stateful_step_count=30)

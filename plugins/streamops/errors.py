@@ -91,7 +91,7 @@ class BrokenDeltaLogError(DeltaLogError):
 
 
 class ForeignDeltaLogError(DeltaLogError):
-    """A commit of a Delta table's log holds no action of Delta: what its readers make of the table is not known."""
+    """A commit of a Delta table's log holds no action of Delta, or was taken away: readers may pass over what it held."""
 
 
 class BackfillError(StreamOpsError):

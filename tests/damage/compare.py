@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-
 ANOTHER_SCHEMA = "another valid schema of state"
 """The one damage that no file tells of, and that Spark notices."""
 
@@ -70,6 +69,8 @@ class Truth:
     """Why nobody can know of the damage."""
     sees_batches: bool = False
     """Whether the sink knows batches by id."""
+    took_again: bool = False
+    """Whether a file source took a file that it had taken before."""
 
     @property
     def went(self) -> Went:
@@ -107,6 +108,9 @@ ASYNC = "async progress tracking"
 DROPPED = "drops every batch up to that"
 """In a summary that foretells that the sink drops what batches read now. No file tells whether they read what they did before:
 where a source is read in steps of one size, they do."""
+READ_AGAIN = "are read again"
+"""In a summary that foretells that files are taken a second time. No file tells what the state of the query makes of rows that it
+has had: one that drops late or double ones delivers nothing else."""
 UNDECIDED = frozenset({"blocked", "unknown"})
 
 
@@ -177,6 +181,8 @@ def _of_futile(restart: dict[str, Any], truth: Truth) -> Judgement:
 def _of_unsafe(restart: dict[str, Any], truth: Truth) -> Judgement:
     if not truth.is_bad and truth.sees_batches and truth.reran and DROPPED in restart["summary"]:
         return Judgement(Result.UNDECIDED, "the batches that the sink dropped, as foretold, came out as before")
+    if not truth.is_bad and truth.took_again and READ_AGAIN in restart["summary"]:
+        return Judgement(Result.UNDECIDED, "files were read again, as foretold, and the state dropped their rows")
     if not truth.is_bad:
         return Judgement(Result.WRONG_ALARM, f"unsafe, and it {_went(truth)}")
     if truth.went is Went.FAILS and not restart["expected_error"]:

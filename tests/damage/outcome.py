@@ -1,6 +1,7 @@
 """What real Spark does with a copy: one start, mostly a second one, and the sink beside what it should have."""
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,22 @@ def started(workshop: Workshop, base: Base, folder: Path, before: Before, *, twi
         sink_error="" if error else found.error,
         unknowable=before.unknowable,
         sees_batches=kind.shows_its_sink,
+        took_again=_takes_twice(folder / "checkpoint" / "sources"),
     )
+
+
+def _takes_twice(sources: Path) -> bool:
+    """Whether one of the logs has a file under two ids."""
+    for source in sources.glob("*"):
+        ids: dict[str, set[int]] = {}
+        for entry in source.glob("[0-9]*"):
+            for line in entry.read_text(errors="replace").split("\n")[1:]:
+                with suppress(ValueError, KeyError, TypeError):
+                    told = json.loads(line)
+                    ids.setdefault(told["path"], set()).add(told["batchId"])
+        if any(len(found) > 1 for found in ids.values()):
+            return True
+    return False
 
 
 def _reached(ranges: dict[str, list[dict[str, Any]]]) -> int:

@@ -15,6 +15,7 @@ import pyspark
 
 from damage.queries import Kind
 from recorder.environments import python_of
+from streamops_sandbox.quick_start import SPAWN_CHEAPLY, SUBMIT_OPTIONS, submit_options
 from support.provoke.sanitise import PROJECT
 
 JARS = PROJECT / ".jars" / "spark"
@@ -27,10 +28,8 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.memory": "900m",
     # All that Spark compiles doesn't fit into the cache of code of a JVM with the first compiler alone, and is thrown out and
-    # compiled again. The last flag: Hadoop starts a process for each file that it renames, and this way it costs a third.
-    "spark.driver.extraJavaOptions": (
-        "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -Djdk.lang.Process.launchMechanism=VFORK"
-    ),
+    # compiled again.
+    "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m {SPAWN_CHEAPLY}",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
@@ -130,6 +129,8 @@ class Spark:
         session["spark.sql.warehouse.dir"] = str(self._folder / "warehouse")
         python = sys.executable if self.version == PINNED else str(python_of(self.version))
         environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": python}
+        if self.version == PINNED:
+            environment[SUBMIT_OPTIONS] = submit_options(PROJECT, os.environ)
         environment.pop("SPARK_HOME", None)
         with (self._folder / "spark.log").open("a") as log:
             self._process = subprocess.Popen(

@@ -113,7 +113,7 @@ STATE_SUFFIXES = frozenset({".delta", ".snapshot", ".changelog", ".zip", ".sst"}
 
 
 def is_another_line_of_a_source_log(damage: Damage, name: str) -> bool:
-    """A line of a file that was read before the newest batch has another path or time, and is a line as before.
+    """A line of a file has another time, or one that was read before the newest batch another path, and is a line as before.
 
     A time can be compared where the input folder is asked for, and so can a line that another entry repeats.
     """
@@ -137,7 +137,7 @@ def _is_as_valid(damage: Damage, old: str, new: str, newest: int) -> bool:
     was, now = _parsed(old), _parsed(new)
     if not isinstance(was, dict) or not isinstance(now, dict) or was.keys() != now.keys() or "path" not in was:
         return False
-    if was["batchId"] != now["batchId"] or was["batchId"] >= newest:
+    if was["batchId"] != now["batchId"] or (was["batchId"] >= newest and was["path"] != now["path"]):
         return False
     if was["timestamp"] != now["timestamp"] and (len(damage.kind.inputs) == 1 or type(now["timestamp"]) is not int):
         return False
@@ -218,6 +218,23 @@ def is_another_commit_of_the_source(damage: Damage, name: str) -> bool:
     return text in [_without_time(content) for other, content in damage.before.items() if log.fullmatch(other)][1:]
 
 
+def is_an_unread_version_taken_back(damage: Damage, name: str) -> bool:
+    """The newest commit of the table that is read is gone, no batch has planned it, and nothing beside it has its number."""
+    log = re.compile(r"in/_delta_log/(\d{20})\.json")
+    found = log.fullmatch(name)
+    if not found or name in damage.after or any(found[1] in other for other in damage.after):
+        return False
+    newer = [other for other in damage.before if log.fullmatch(other) and other > name]
+    planned = [
+        _parsed(line)
+        for other, content in damage.before.items()
+        if other.startswith("checkpoint/offsets/")
+        for line in _lines(content)[2:]
+    ]
+    read = [one["reservoirVersion"] for one in planned if isinstance(one, dict) and "reservoirVersion" in one]
+    return not newer and max(read, default=-1) <= int(found[1])
+
+
 def is_a_batch_taken_back(damage: Damage, name: str) -> bool:
     """The newest entries are gone, as if they had never been planned: only the sink has had them, and it can't be asked.
 
@@ -247,6 +264,7 @@ EXCEPTIONS: dict[str, Callable[[Damage, str], bool]] = {
     "a higher watermark of the newest commit": is_a_higher_watermark,
     "another valid commit of the source table": is_another_commit_of_the_source,
     ANOTHER_SCHEMA: is_another_schema_of_state,
+    "a version of the source table taken back that nobody had read": is_an_unread_version_taken_back,
     "a batch taken back that only the sink has had": is_a_batch_taken_back,
 }
 

@@ -13,7 +13,7 @@ from streamops.control.layout import control_folder
 from streamops.launch.processes import PROC
 from streamops_sandbox.catalogue.cases import case_of
 from streamops_sandbox.drivers import live_drivers_of
-from streamops_sandbox.sandbox import QUICK_START
+from streamops_sandbox.quick_start import COMPILE_LESS
 from support.cluster import Cluster
 from support.job_account import TRIAL_MARKS
 from support.job_trial import JobTrial, on_trial
@@ -67,7 +67,7 @@ def test_a_stream_logs_in_and_the_password_is_nowhere_to_be_seen(
     environment = {
         "KAFKA_BOOTSTRAP": secured,
         "KAFKA_SECURITY_PROTOCOL": "SASL_PLAINTEXT",
-        "STREAMOPS_JAVA_OPTIONS": f"{QUICK_START} -Djava.security.auth.login.config={logins / 'jaas.conf'}",
+        "STREAMOPS_JAVA_OPTIONS": f"{COMPILE_LESS} -Djava.security.auth.login.config={logins / 'jaas.conf'}",
         "STREAMOPS_KAFKA_PROPERTIES": str(logins / "kafka.properties"),
     }
     root = tmp_path / "trial"

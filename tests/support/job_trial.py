@@ -21,7 +21,7 @@ from streamops_sandbox.catalogue.trial import LIMIT_SECONDS, Trial
 from streamops_sandbox.drivers import kill_drivers_below
 from streamops_sandbox.inputs import InputRecord
 from streamops_sandbox.inputs.sending import send
-from streamops_sandbox.sandbox import QUICK_START
+from streamops_sandbox.quick_start import COMPILE_LESS
 from support.cluster import Cluster
 from support.job_account import Account
 from support.job_catalogue import CATALOGUE, PARTITIONS, PROJECT, catalogue_environment, declared_stream
@@ -44,7 +44,7 @@ class JobTrial:
         environment: Mapping[str, str],
     ) -> None:
         self._tell = tell
-        started = {"STREAMOPS_TRIGGER": PROMPT, "STREAMOPS_JAVA_OPTIONS": QUICK_START}
+        started = {"STREAMOPS_TRIGGER": PROMPT, "STREAMOPS_JAVA_OPTIONS": COMPILE_LESS}
         self._environment = catalogue_environment(root, cluster.bootstrap, {**started, **environment})
         self.spec = declared_stream(stream, self._environment)
         self.cluster = cluster

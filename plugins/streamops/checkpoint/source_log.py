@@ -75,6 +75,8 @@ class SourceLogFacts:
     """Log ids above the newest compact file whose file names no input of its own: it is empty, or a copy of another one."""
     renumbered: tuple[int, ...] = ()
     """Those whose file names input of its own, under another id: it is known to have been read, and no batch takes it."""
+    exchanged: tuple[int, ...] = ()
+    """Those of `renumbered` whose own entries stand in another file of the log."""
     youngest_ms: int = 0
     """The latest time of any input file in the entries that were read; 0 for none."""
     absent: tuple[IdRange, ...] = ()
@@ -186,6 +188,7 @@ class _Reading:
         self._absent: tuple[IdRange, ...] = ()
         self._unlisted: tuple[int, ...] = ()
         self._renumbered: tuple[int, ...] = ()
+        self._exchanged: tuple[int, ...] = ()
         self._entries: dict[str, list[SourceFile]] = {}
         self._unread: list[str] = []
         self._gone = False
@@ -241,15 +244,16 @@ class _Reading:
             return
         listed = {entry.log_id for entries in files.values() for entry in entries}
         named = Counter(path for entries in files.values() for path in {entry.path for entry in entries})
-        astray = [known for known in newer if known not in listed]
+        astray = [known for known in newer if all(entry.log_id != known for entry in files[known])]
         # A compact file repeats all before it, so that one without its own id is a copy of another one.
         own = {
             known
             for known in astray
             if known != log.newest_compact and any(named[entry.path] == 1 for entry in files[known])
         }
-        self._unlisted = tuple(known for known in astray if known not in own)
+        self._unlisted = tuple(known for known in astray if known not in own | listed)
         self._renumbered = tuple(sorted(own))
+        self._exchanged = tuple(sorted(own & listed))
 
     def _restore(self, files: Mapping[int, list[SourceFile]], log: CompactLog) -> None:
         """What FileStreamSourceLog.restore does at a start: the batch of the very last entry must not be negative (4.2.0)."""
@@ -271,6 +275,7 @@ class _Reading:
             ahead=tuple(self._ahead[:MAX_INPUT_FILES]),
             unlisted=self._unlisted,
             renumbered=self._renumbered,
+            exchanged=self._exchanged,
             youngest_ms=max((entry.modified_ms for read in self._entries.values() for entry in read), default=0),
             absent=self._absent,
             unread=tuple(self._unread[:SHOWN]),

@@ -21,6 +21,7 @@ MAX_CHECKED = 100
 
 _COMMIT = re.compile(r"(\d{20})\.json", re.ASCII)
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.(?:\d{10}\.\d{10}\.)?(?:[0-9a-f-]{36}\.)?(?:parquet|json)", re.ASCII)
+_CHECKSUM = re.compile(r"(\d{20})\.crc", re.ASCII)
 _SIDECARS = "_sidecars"
 _LAST_CHECKPOINT = "_last_checkpoint"
 
@@ -48,6 +49,9 @@ class LogSize:
     """Names of commits among them that Hadoop's side file does not fit, at most SHOWN: a reader fails on each (Delta 4.4)."""
     without_json: tuple[str, ...] = ()
     """Names of commits among them with a line that is no JSON in UTF-8, at most SHOWN: Spark fails on each (Delta 4.4)."""
+    taken_back: tuple[int, ...] = ()
+    """Versions above the newest one that have left a checksum of the table behind, at most SHOWN: nothing of Delta removes the
+    newest commit."""
     foreign: tuple[str, ...] = ()
     """Names of commits among them without any action of Delta, at most SHOWN: Spark passes over some, and fails on others."""
 
@@ -71,12 +75,14 @@ def log_size(storage: ReadableStorage, table: str) -> LogSize:
     _refuse_what_is_no_file(storage, table, {*needed, _LAST_CHECKPOINT} & {*names}, details)
     if _SIDECARS in names and newest >= 0:
         details += storage.details(join(folder, _SIDECARS))
+    versions = {*commits.values(), *checkpoints.values()}
     checked = tuple(_checked(storage, folder, [name for name in needed if name in commits], {*names}))
     return LogSize(
         files=len(details),
         size=sum(detail.size for detail in details),
         earliest_commit=min(commits.values(), default=None),
         missing=_missing({version for version in commits.values() if version > newest}, above=newest),
+        taken_back=_taken_back(storage, folder, names, above=max(versions)),
         stale=tuple(name for name, damage in checked if damage is _Damage.STALE)[:SHOWN],
         without_json=tuple(name for name, damage in checked if damage is _Damage.NO_JSON)[:SHOWN],
         foreign=tuple(name for name, damage in checked if damage is _Damage.NO_ACTION)[:SHOWN],
@@ -105,6 +111,13 @@ def _damage_in(content: bytes) -> _Damage | None:
         return None if any(is_action(action) for action in actions_in(content, "")) else _Damage.NO_ACTION
     except DeltaLogError:
         return _Damage.NO_JSON
+
+
+def _taken_back(storage: ReadableStorage, folder: str, names: Collection[str], *, above: int) -> tuple[int, ...]:
+    """A commit that came while the names were listed is looked for once more: its checksum is written after it."""
+    newer = sorted(int(match[1]) for name in names if (match := _CHECKSUM.fullmatch(name)) and int(match[1]) > above)
+    there = {detail.name for detail in storage.details(folder, only=[f"{version:020d}.json" for version in newer])}
+    return tuple(version for version in newer if f"{version:020d}.json" not in there)[:SHOWN]
 
 
 def _missing(versions: Collection[int], *, above: int) -> tuple[int, ...]:

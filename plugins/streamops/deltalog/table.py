@@ -74,7 +74,7 @@ def read_delta_table(storage: ReadableStorage, address: str, *, applications: It
 
     Raises ObjectNotFoundError where no table lies there, StorageError where the place can't be asked, DeltaLogError for a log
     that can't be read or is larger than MAX_LOG_BYTES, BrokenDeltaLogError for one that lacks a commit or has a damaged
-    one, ForeignDeltaLogError for one with a commit that is none, MissingLibraryError without the extra `delta`.
+    one, ForeignDeltaLogError for one with a commit that is none or was taken away, MissingLibraryError without the extra `delta`.
     """
     size = log_size(storage, address)
     if size.size > MAX_LOG_BYTES or size.files > MAX_LOG_FILES:
@@ -98,6 +98,9 @@ def read_delta_table(storage: ReadableStorage, address: str, *, applications: It
         )
     if size.foreign:
         raise ForeignDeltaLogError(f"{address}: its log's {', '.join(size.foreign)} holds no action of Delta")
+    if size.taken_back:
+        gone = ", ".join(f"{version:020d}.json" for version in size.taken_back)
+        raise ForeignDeltaLogError(f"{address}: its log's {gone} is gone, and the .crc of that version is still there")
     table = _opened(address)
     try:
         asked = list(dict.fromkeys(applications))[:MAX_APPLICATIONS]

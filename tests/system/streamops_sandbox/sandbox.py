@@ -20,6 +20,7 @@ from streamops_sandbox.layout import SandboxLayout, find_project
 from streamops_sandbox.orders import DEFAULT_MALFORMED_EVERY, DEFAULT_RATE, OrdersState, load_orders_state
 from streamops_sandbox.ports import LOOPBACK
 from streamops_sandbox.postgres import Postgres
+from streamops_sandbox.quick_start import COMPILE_LESS, SUBMIT_OPTIONS, submit_options
 from streamops_sandbox.rest_endpoint import RestEndpoint
 from streamops_sandbox.services import Services
 from streamops_sandbox.state import ADMIN, SandboxState, load_state, save_state
@@ -28,9 +29,6 @@ from streamops_sandbox.waiting import Narrator, StderrNarrator
 
 SUPERVISOR_DAEMON = "supervise"
 SUPERVISOR_STOP_GRACE = timedelta(seconds=20)
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""JVM options of the sandbox's drivers: on two cores they share with Airflow, compiling less at the start brings the first
-batch sooner; a stream that runs for months wants the opposite."""
 ORDERS_START_LIMIT = timedelta(seconds=20)
 ORDERS_STOP_GRACE = timedelta(seconds=40)
 """Longer than the generator's own limit for its last flush: a killed generator can't be continued."""
@@ -153,7 +151,8 @@ class Sandbox:
             "STREAMOPS_CONFIG": config,
             # Drivers of the sandbox listen on loopback only, like everything else in it.
             "SPARK_LOCAL_IP": LOOPBACK,
-            "STREAMOPS_JAVA_OPTIONS": QUICK_START,
+            "STREAMOPS_JAVA_OPTIONS": COMPILE_LESS,
+            SUBMIT_OPTIONS: submit_options(self.layout.project, self._inherited),
             **self.services.environment(),
             **self._added,
         }

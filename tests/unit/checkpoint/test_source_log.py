@@ -138,6 +138,16 @@ def test_the_last_entry_of_all_has_no_negative_batch(changed, is_broken):
     assert [broken.file for broken in facts.broken] == ([f"sources/0/{changed}"] if is_broken else [])
 
 
+def test_a_file_that_has_changed_places_with_another_is_renumbered():
+    """FileStreamSourceLog takes of each file the entries with its own number."""
+    files = file_source(range(6))
+    files["0/5"], files["0/0"] = files["0/0"], files["0/5"]
+
+    facts = read(files, range(5, 6), reads_files=True)
+
+    assert (facts.renumbered, facts.exchanged, facts.unlisted) == ((0, 5), (0, 5), ())
+
+
 def test_the_first_offsets_of_kafka():
     facts = read({"0/0": b"\0v1\n" + KAFKA.encode(), "0/.0.crc": b"x"})
 

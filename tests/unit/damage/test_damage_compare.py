@@ -73,6 +73,15 @@ CRITICAL = {"rule": "sink-behind", "severity": "critical"}
             Result.UNDECIDED,
             id="dropped as foretold, and it was the same",
         ),
+        pytest.param(
+            report("unsafe", summary="'a' and 'b': they are read again"),
+            Truth(ran=(6, 7), took_again=True),
+            Result.UNDECIDED,
+            id="read again as foretold, and the state dropped it",
+        ),
+        pytest.param(
+            report("unsafe", summary="they are read again"), FINE, Result.WRONG_ALARM, id="nothing was read again"
+        ),
         pytest.param(report("unsafe", summary=DROPPED), FINE, Result.WRONG_ALARM, id="nothing was dropped"),
         pytest.param(report("unsafe"), FAILED, Result.WRONG_KIND, id="silence foretold, and an error came"),
         pytest.param(

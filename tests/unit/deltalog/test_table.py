@@ -102,6 +102,9 @@ def damaged(name, content):
             damaged(f"{3:020d}.json", b'{"txnId":"x","protocol":{}}'), "no action of Delta", id="another file"
         ),
         pytest.param(damaged(f"{3:020d}.json", b""), "no action of Delta", id="a commit is empty"),
+        pytest.param(
+            damaged(f"{6:020d}.crc", b"{}"), "00006.json is gone, and the .crc", id="the newest commit is gone"
+        ),
         pytest.param(lambda log: (log / f"{2:020d}.json").unlink(), "lacks version 2", id="a commit is gone"),
         pytest.param(lambda log: (log / f"{0:020d}.json").unlink(), "lacks version 0", id="the first commit is gone"),
         pytest.param(damaged(f"{4:020d}.checkpoint.parquet", b"PAR1xxPAR1"), "can't be read", id="a bad checkpoint"),

@@ -9,7 +9,7 @@ from datetime import timedelta
 from streamops.checkpoint.compact_log import COMPACT_SUFFIX, CompactLog
 from streamops.checkpoint.inspect import CheckpointSnapshot, FileSource
 from streamops.checkpoint.layout import OFFSETS
-from streamops.checkpoint.source_log import NEGATIVE_BATCH
+from streamops.checkpoint.source_log import NEGATIVE_BATCH, SourceLogFacts
 from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset
 from streamops.diagnosis.expectations import Expectations
 from streamops.diagnosis.rules.file_rules import BACKUP, FAILS
@@ -193,7 +193,7 @@ def renumbered_source_entries(snapshot: CheckpointSnapshot, expected: Expectatio
             meaning=f"batch {snapshot.facts.next_batch} runs without the input that they name, and no error tells"
             if taken
             else "they were edited; what they name is known to have been read",
-            repair="restore them from a copy; otherwise put their own number back as batchId" if taken else "",
+            repair=_renumbered_back(source, taken),
             start=StartEffect(
                 kind=AtStart.LOSES,
                 summary=f"{names} have another batchId than their name's: batch {snapshot.facts.next_batch} runs without the"
@@ -202,6 +202,14 @@ def renumbered_source_entries(snapshot: CheckpointSnapshot, expected: Expectatio
             if taken
             else None,
         )
+
+
+def _renumbered_back(source: SourceLogFacts, taken: list[int]) -> str:
+    if not taken:
+        return ""
+    if set(taken) & set(source.exchanged):
+        return "restore them from a copy, or give them their names back: what belongs into them stands in a file beside them"
+    return "restore them from a copy; otherwise put their own number back as batchId"
 
 
 def _is_to_run(log_id: int, folder: str, snapshot: CheckpointSnapshot, reached: dict[str, int]) -> bool:
