@@ -116,6 +116,8 @@ def _damage_in(content: bytes) -> _Damage | None:
 def _taken_back(storage: ReadableStorage, folder: str, names: Collection[str], *, above: int) -> tuple[int, ...]:
     """A commit that came while the names were listed is looked for once more: its checksum is written after it."""
     newer = sorted(int(match[1]) for name in names if (match := _CHECKSUM.fullmatch(name)) and int(match[1]) > above)
+    if not newer:
+        return ()
     there = {detail.name for detail in storage.details(folder, only=[f"{version:020d}.json" for version in newer])}
     return tuple(version for version in newer if f"{version:020d}.json" not in there)[:SHOWN]
 

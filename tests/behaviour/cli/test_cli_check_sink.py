@@ -122,11 +122,11 @@ def test_a_foreach_batch_is_found_under_its_own_id(checkpoint, tmp_path, capsys)
     ("sink", "rule", "told"),
     [
         pytest.param("nowhere", "missing-sink", "not found", id="no sink"),
-        pytest.param("broken", "unread-sink", "not read", id="a broken table"),
+        pytest.param("newer", "unread-sink", "not read", id="a table that the library does not know"),
     ],
 )
 def test_a_sink_that_can_t_be_read_is_unknown(checkpoint, tmp_path, capsys, sink, rule, told):
-    write_table(tmp_path / "broken", creates=[{"nonsense": "\x1b[31m"}])
+    write_table(tmp_path / "newer", creates=[{"protocol": {"minReaderVersion": 99, "minWriterVersion": 99}}])
     folder = checkpoint(files())
 
     code = main(["check", folder, "--sink", str(tmp_path / sink)])
@@ -138,6 +138,17 @@ def test_a_sink_that_can_t_be_read_is_unknown(checkpoint, tmp_path, capsys, sink
     assert f"/{sink}: {told}" in out
     assert f"not known: {rule}" in out
     assert "\x1b" not in out
+
+
+def test_a_table_with_a_commit_that_is_none_is_left_to_a_person(checkpoint, tmp_path, capsys):
+    folder, table = checkpoint(files()), write_table(tmp_path / "broken", creates=[{"nonsense": "\x1b[31m"}])
+
+    code, document = report(capsys, folder, "--sink", table)
+
+    assert (code, document["verdict"], document["restart"]["safety"]) == (4, "critical", "blocked")
+    assert rules(document) == ["unread-sink"]
+    assert main(["check", folder, "--sink", table]) == 4
+    assert "\x1b" not in capsys.readouterr().out
 
 
 def test_a_checkpoint_that_lost_its_id_is_told_the_id_that_the_sink_knows(checkpoint, table, capsys):
