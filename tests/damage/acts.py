@@ -15,7 +15,7 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from damage.bases import Base, Workshop, append_to_table, batches
+from damage.bases import TOTAL, Base, Workshop, append_to_table, batches
 from damage.checksums import rewrite, side_file
 from damage.queries import BY_NAME, FIRST_MOMENT
 from support.cluster import Cluster
@@ -444,7 +444,8 @@ def _break_topic(scene: Scene) -> str:
 
 
 def _break_files(scene: Scene) -> str:
-    files = sorted((scene.folder / "in").glob("*.json"))[:6]
+    # By name: after a first act of this kind the ones that nobody has read yet may lie there alone.
+    files = [file for number in range(TOTAL) if (file := scene.folder / "in" / f"{number:03d}.json").exists()]
     if not files:
         return "nothing left of the input"
     what = scene.draw.choice(["delete the newest read", "delete all read", "touch one", "move all read"])
