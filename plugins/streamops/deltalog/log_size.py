@@ -108,7 +108,8 @@ def _checked(
 
 def _damage_in(content: bytes) -> _Damage | None:
     try:
-        return None if any(is_action(action) for action in actions_in(content, "")) else _Damage.NO_ACTION
+        # All lines are read: a first one that is well does not speak for those that follow.
+        return None if any([is_action(action) for action in actions_in(content, "")]) else _Damage.NO_ACTION
     except DeltaLogError:
         return _Damage.NO_JSON
 

@@ -101,6 +101,7 @@ def damaged(name, content):
         pytest.param(
             damaged(f"{3:020d}.json", b'{"txnId":"x","protocol":{}}'), "no action of Delta", id="another file"
         ),
+        pytest.param(damaged(f"{3:020d}.json", b'{"commitInfo":{}}\n\0\0'), "is no JSON", id="NUL behind its end"),
         pytest.param(damaged(f"{3:020d}.json", b""), "no action of Delta", id="a commit is empty"),
         pytest.param(
             damaged(f"{6:020d}.crc", b"{}"), "00006.json is gone, and the .crc", id="the newest commit is gone"
