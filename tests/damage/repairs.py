@@ -552,7 +552,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way(name="build anew", phrase="build the state anew from the source"),
     ),
     "source-count-differs": (
-        Way(name="restore", phrase=r"restore offsets/\d+ from a copy", act=_restore_quoted(r"restore (offsets/\d+)")),
+        Way(
+            name="restore both entries",
+            phrase=r"restore offsets/\d+ and offsets/\d+ from a copy",
+            act=_restore_quoted(r"restore (offsets/\d+) and (offsets/\d+)"),
+        ),
     ),
     "source-offset-lost": (
         Way(name="restore", phrase=r"restore offsets/\d+ from a copy", act=_restore_named),

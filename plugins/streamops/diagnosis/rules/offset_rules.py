@@ -43,7 +43,8 @@ def source_count_differs(facts: CheckpointFacts, expected: Expectations) -> Iter
         file=f"{OFFSETS}/{now.batch}",
         evidence=f"{_sources(has)} here, {_sources(had)} in {OFFSETS}/{before.batch}",
         meaning=f"Spark tells sources apart by their place, and reads both entries: {FAILS}, whatever the query has",
-        repair=f"restore {OFFSETS}/{now.batch} from a copy; it has one line for each source of the query, in its order",
+        repair=f"restore {OFFSETS}/{before.batch} and {OFFSETS}/{now.batch} from a copy: either may be another query's, and each"
+        " has one line for each source of the query, in its order",
         not_when="to add a source: in a checkpoint of version v1 none can be added, nor taken away",
         start=StartEffect(
             kind=AtStart.FAILS,
