@@ -1,7 +1,7 @@
 """What `config/setup.sh` runs under spark-submit: the classes that this loads become the archive `.jars/spark.jsa`.
 
-A driver that maps the archive starts in half the time (JEP 350). Read: a source of each kind that comes with Spark. Written:
-state in both stores, files, Python functions, a batch function.
+A driver that maps the archive starts in half the time (JEP 350). The queries read files and a rate, keep state in
+both stores, and write in a batch function, one of them after a Python function.
 """
 
 import tempfile

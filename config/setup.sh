@@ -103,15 +103,15 @@ require_python() {
 }
 
 JAVA_VERSION=
+JAVA_DESCRIBED=
 
 # The same choice as Spark's own scripts: JAVA_HOME when it is set, else the PATH.
 java_command() { if [[ -n ${JAVA_HOME:-} ]]; then echo "$JAVA_HOME/bin/java"; else echo java; fi; }
 
 # `java -version` may print "Picked up JAVA_TOOL_OPTIONS" first, and 8 calls itself 1.8.
 find_java() {
-  local printed
-  printed=$("$(java_command)" -version 2>&1) || printed=
-  [[ $printed =~ version\ \"([0-9]+) ]] && JAVA_VERSION=${BASH_REMATCH[1]} || JAVA_VERSION=none
+  JAVA_DESCRIBED=$("$(java_command)" -version 2>&1) || JAVA_DESCRIBED=
+  [[ $JAVA_DESCRIBED =~ version\ \"([0-9]+) ]] && JAVA_VERSION=${BASH_REMATCH[1]} || JAVA_VERSION=none
   [[ $JAVA_VERSION == 17 || $JAVA_VERSION == 21 ]]
 }
 
@@ -145,7 +145,7 @@ wanted_jars_stamp() { hash_of config/pom.xml; }
 
 # An archive fits the very Java and the very jars that it was made with.
 wanted_archive_stamp() {
-  "$(java_command)" -version 2>&1
+  printf '%s\n' "$JAVA_DESCRIBED"
   wanted_venv_stamp
   hash_of config/class_archive.py
 }

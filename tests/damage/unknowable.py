@@ -109,6 +109,7 @@ def is_another_valid_state_file(damage: Damage, name: str) -> bool:
     return damage.after[name] in (*siblings, *damage.others.get(name, ()))
 
 
+SOURCE_COMMIT = re.compile(r"in/_delta_log/(\d{20})\.json")
 STATE_SUFFIXES = frozenset({".delta", ".snapshot", ".changelog", ".zip", ".sst"})
 
 
@@ -210,21 +211,22 @@ def is_a_higher_watermark(damage: Damage, name: str) -> bool:
 
 def is_another_commit_of_the_source(damage: Damage, name: str) -> bool:
     """A commit of the table that is read holds what another one holds: Delta writes no version into it."""
-    log = re.compile(r"in/_delta_log/(\d{20})\.json")
-    found = log.fullmatch(name)
+    found = SOURCE_COMMIT.fullmatch(name)
     if not found or not int(found[1]) or name not in damage.after:
         return False
     text = _without_time(damage.after[name])
-    return text in [_without_time(content) for other, content in damage.before.items() if log.fullmatch(other)][1:]
+    return (
+        text
+        in [_without_time(content) for other, content in damage.before.items() if SOURCE_COMMIT.fullmatch(other)][1:]
+    )
 
 
 def is_an_unread_version_taken_back(damage: Damage, name: str) -> bool:
     """The newest commit of the table that is read is gone, no batch has planned it, and nothing beside it has its number."""
-    log = re.compile(r"in/_delta_log/(\d{20})\.json")
-    found = log.fullmatch(name)
+    found = SOURCE_COMMIT.fullmatch(name)
     if not found or name in damage.after or any(found[1] in other for other in damage.after):
         return False
-    newer = [other for other in damage.before if log.fullmatch(other) and other > name]
+    newer = [other for other in damage.before if SOURCE_COMMIT.fullmatch(other) and other > name]
     planned = [
         _parsed(line)
         for other, content in damage.before.items()

@@ -239,7 +239,7 @@ class _Reading:
         if compact_bytes is not None and compact_bytes <= MAX_COMPARED:
             newer.insert(0, log.newest_compact)
         files = {known: self._entries_of(log.file_name(known)) for known in newer}
-        self._restore(files, log)
+        self._check_last_entry(files, log)
         if self._broken or self._unread or self._gone:
             return
         listed = {entry.log_id for entries in files.values() for entry in entries}
@@ -255,7 +255,7 @@ class _Reading:
         self._renumbered = tuple(sorted(own))
         self._exchanged = tuple(sorted(own & listed))
 
-    def _restore(self, files: Mapping[int, list[SourceFile]], log: CompactLog) -> None:
+    def _check_last_entry(self, files: Mapping[int, list[SourceFile]], log: CompactLog) -> None:
         """What FileStreamSourceLog.restore does at a start: the batch of the very last entry must not be negative (4.2.0)."""
         filled = [known for known, entries in files.items() if entries]
         if filled and files[filled[-1]][-1].log_id < 0:

@@ -7,6 +7,7 @@ SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
 """The variable whose options spark-submit gives to the driver that it starts (SparkSubmitCommandBuilder)."""
 COMPILE_LESS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """On two cores that drivers share with Airflow, compiling less at the start brings the first batch sooner."""
+ARCHIVE_OPTION = "-XX:SharedArchiveFile="
 QUIET_WITHOUT_ARCHIVE = "-Xlog:cds=off -Xlog:cds+dynamic=off"
 """A driver with another class path can't use the archive, and would say so on its standard output."""
 SPAWN_CHEAPLY = "-Djdk.lang.Process.launchMechanism=VFORK"
@@ -14,6 +15,12 @@ SPAWN_CHEAPLY = "-Djdk.lang.Process.launchMechanism=VFORK"
 
 
 def submit_options(project: Path, inherited: Mapping[str, str]) -> str:
-    """For SUBMIT_OPTIONS: the archive of classes that `make setup` made, and whatever was asked for before."""
-    archive = f"-XX:SharedArchiveFile={project / '.jars' / 'spark.jsa'}"
-    return " ".join(filter(None, (archive, QUIET_WITHOUT_ARCHIVE, SPAWN_CHEAPLY, inherited.get(SUBMIT_OPTIONS, ""))))
+    """For SUBMIT_OPTIONS: the archive of classes that `make setup` made, and whatever was asked for before.
+
+    What names an archive already is kept as it is: a sandbox in a test inherits the options of the test.
+    """
+    asked = inherited.get(SUBMIT_OPTIONS, "")
+    if ARCHIVE_OPTION in asked:
+        return asked
+    archive = f"{ARCHIVE_OPTION}{project / '.jars' / 'spark.jsa'}"
+    return " ".join(filter(None, (archive, QUIET_WITHOUT_ARCHIVE, SPAWN_CHEAPLY, asked)))

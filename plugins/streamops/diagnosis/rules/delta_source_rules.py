@@ -15,6 +15,7 @@ from streamops.delta_source import Fit, delta_source, is_in_flight, needed_files
 from streamops.deltalog import PendingVersions, RemovedFile
 from streamops.deltalog.stops import stop_of
 from streamops.diagnosis.rules.file_rules import RESTORE_COMMITS
+from streamops.diagnosis.rules.sink_rules import start_on_unread
 from streamops.liveness.pace import in_words
 from streamops.sink import DeltaSink, MissingSink, Sink, UnreadSink
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
@@ -53,10 +54,8 @@ def unread_delta_source(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> 
         meaning="nothing can read it: each start fails"
         if is_broken
         else "whether the query finds the versions that it needs is not known",
-        start=StartEffect(kind=AtStart.FAILS, summary=f"the table that is read can't be read: {evidence}")
-        if is_broken
-        else StartEffect(kind=AtStart.UNDECIDED, summary=f"{evidence}: a start fails, or passes over it")
-        if is_foreign
+        start=start_on_unread(place, evidence=evidence, fails="the table that is read can't be read")
+        if isinstance(place, UnreadSink)
         else None,
         repair=RESTORE_COMMITS
         if is_broken or is_foreign

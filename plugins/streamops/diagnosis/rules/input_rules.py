@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from streamops.checkpoint.input_files import InputFacts
+from streamops.checkpoint.input_files import InputFacts, InputFile
 from streamops.diagnosis.expectations import Expectations
 from streamops.diagnosis.watch import Watch
 from streamops.formatting import listed
@@ -105,7 +105,7 @@ def forgotten_input(found: InputFacts, expected: Expectations, watch: Watch) -> 
 def overwritten_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
     """A file was written again after it was read: the source knows it by its name, and never reads it again (SPARK-26875)."""
     forgotten = set(_forgotten(found, expected))
-    again = [address for address in _younger_than_read(found) if address not in forgotten]
+    again = [file.address for file, _ in _younger_than_read(found) if file.address not in forgotten]
     if again:
         yield Finding(
             rule="overwritten-input",
@@ -156,13 +156,12 @@ def waiting_input(found: InputFacts, expected: Expectations, watch: Watch) -> It
     )
 
 
-def _younger_than_read(found: InputFacts) -> list[str]:
+def _younger_than_read(found: InputFacts) -> Iterator[tuple[InputFile, datetime]]:
+    """Files with the time that they had when they were read."""
     read_at = {file.address: file.modified_at for file in found.recorded}
-    return [
-        file.address
-        for file in found.files
-        if file.address in read_at and file.modified_at - read_at[file.address] > SAME_MOMENT
-    ]
+    for file in found.files:
+        if file.address in read_at and file.modified_at - read_at[file.address] > SAME_MOMENT:
+            yield file, read_at[file.address]
 
 
 def _forgotten(found: InputFacts, expected: Expectations) -> list[str]:
@@ -170,9 +169,7 @@ def _forgotten(found: InputFacts, expected: Expectations) -> list[str]:
     if not found.recorded:
         return []
     limit = _age_limit(found, expected)
-    read_at = {file.address: file.modified_at for file in found.recorded}
-    now = {file.address: file.modified_at for file in found.files}
-    return [address for address in _younger_than_read(found) if read_at[address] < limit <= now[address]]
+    return [file.address for file, read_at in _younger_than_read(found) if read_at < limit <= file.modified_at]
 
 
 def _age_limit(found: InputFacts, expected: Expectations) -> datetime:

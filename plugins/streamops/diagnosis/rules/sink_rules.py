@@ -258,15 +258,16 @@ def unread_sink(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Findin
         if sink.is_broken
         else "which batches the sink has is not known: it may drop new ones, or lack committed ones",
         repair=_repair_of(sink),
-        start=_start_with(sink),
+        start=start_on_unread(sink, evidence=_shown(sink.reason), fails="the sink can't be written to"),
     )
 
 
-def _start_with(sink: UnreadSink) -> StartEffect | None:
-    if sink.is_broken:
-        return StartEffect(kind=AtStart.FAILS, summary=f"the sink can't be written to: {_shown(sink.reason)}")
-    if sink.is_foreign:
-        return StartEffect(kind=AtStart.UNDECIDED, summary=f"{_shown(sink.reason)}: a start fails, or passes over it")
+def start_on_unread(place: UnreadSink, *, evidence: str, fails: str) -> StartEffect | None:
+    """What a table that could not be read does to a start of a query that writes or reads it; None where that is not known."""
+    if place.is_broken:
+        return StartEffect(kind=AtStart.FAILS, summary=f"{fails}: {evidence}")
+    if place.is_foreign:
+        return StartEffect(kind=AtStart.UNDECIDED, summary=f"{evidence}: a start fails, or passes over it")
     return None
 
 
