@@ -73,6 +73,11 @@ def delta_source(facts: CheckpointFacts, table: DeltaTableFacts) -> DeltaSourceF
     )
 
 
+def has_read(entry: OffsetEntry | None, table: DeltaTableFacts) -> bool:
+    """Whether an entry has an offset of this table."""
+    return _of_table(_offsets(entry), table) is not None
+
+
 def _of_table(offsets: list[DeltaOffset], table: DeltaTableFacts) -> DeltaOffset | None:
     return next((offset for offset in offsets if offset.table_id == table.table_id), None)
 

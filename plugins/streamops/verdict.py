@@ -63,6 +63,8 @@ class StartEffect:
     error: str = ""
     """A piece of the error's text, where one comes and the text is known. One that comes after a batch goes with another kind
     than FAILS: the batch is written each time."""
+    in_flight_only: bool = False
+    """Whether it is about what the batch in flight reads alone: nothing comes of it where the sink drops that batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from streamops.control.snapshot import load_state
 from streamops.fleet.health_answer import shard_of
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
-from support.base_checkpoint import files
+from support.base_checkpoint import INPUT, files
 from support.settings import a_declared_stream, a_project
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +42,8 @@ class Fleet:
 
     def __init__(self, root):
         self.project = a_project(root)
+        self.input = root / "data" / "in"
+        self.input.mkdir(parents=True)
         self.declare(*NAMES)
         for name in NAMES:
             self.heal(name)
@@ -66,7 +68,7 @@ class Fleet:
         for file, content in files().items():
             path = self.checkpoint(name) / file
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            path.write_bytes(content.replace(INPUT.encode(), f"file://{self.input}".encode()))
 
     def damage(self, name):
         (self.checkpoint(name) / "commits" / "4").write_bytes(b"")

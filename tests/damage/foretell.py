@@ -24,8 +24,9 @@ def foretold(kind: Kind, folder: Path, spark: Spark) -> dict[str, Any]:
         asked += ["--delta", str(folder / "in")]
     if kind.source == "kafka":
         asked += ["--kafka", spark.bootstrap]
-    if kind.source == "files" and len(kind.inputs) == 1:
-        asked += ["--input", str(folder / "in")]
+    if kind.source == "files":
+        for place in kind.inputs:
+            asked += ["--input", str(folder / place)]
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         code = main(asked)

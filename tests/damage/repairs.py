@@ -211,6 +211,15 @@ def _restore_newest_entries(patient: Patient, finding: Finding) -> None:
                 patient.restore(f"checkpoint/{log}/{file.name}")
 
 
+def _restore_entries_and_log(patient: Patient, finding: Finding) -> None:
+    """The two entries that the text names, and the entries of the log that are missing."""
+    _restore_quoted(r"restore (offsets/\d+) and (offsets/\d+)")(patient, finding)
+    place = f"checkpoint/{finding['file']}"
+    for file in sorted((patient.copy / place).glob("[0-9]*")):
+        if not (patient.folder / place / file.name).exists():
+            patient.restore(f"{place}/{file.name}")
+
+
 def _restore_operators(patient: Patient, finding: Finding) -> None:
     for place in re.findall(r"state/\d+", str(finding["evidence"])):
         patient.restore(f"checkpoint/{place}")
@@ -313,8 +322,9 @@ def _times_of_the_log(patient: Patient, finding: Finding) -> None:
     for file in sorted((patient.checkpoint / str(finding["file"])).glob("[0-9]*")):
         for line in file.read_text().split("\n")[1:]:
             entry = json.loads(line) if line.strip() else {}
-            place = patient.folder / "in" / Path(str(entry.get("path"))).name
-            if f"/{place.name}'" in finding["evidence"] and place.exists():
+            read = Path(str(entry.get("path")))
+            place = patient.folder / read.parent.name / read.name
+            if f"/{read.parent.name}/{read.name}'" in finding["evidence"] and place.exists():
                 os.utime(place, ns=(entry["timestamp"] * 1_000_000,) * 2)
 
 
@@ -350,6 +360,14 @@ def _put_input_back(patient: Patient, finding: Finding) -> None:
     for folder in patient.kind.inputs:
         for file in sorted((patient.copy / folder).glob("*.json")):
             if not (patient.folder / folder / file.name).exists():
+                shutil.copy2(file, patient.folder / folder / file.name)
+
+
+def _put_input_as_it_was(patient: Patient, finding: Finding) -> None:
+    """The files that are named, with their times."""
+    for folder in patient.kind.inputs:
+        for file in sorted((patient.copy / folder).glob("*.json")):
+            if f"/{folder}/{file.name}'" in finding["evidence"]:
                 shutil.copy2(file, patient.folder / folder / file.name)
 
 
@@ -504,9 +522,9 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "missing-source-log": (
         Way(
-            name="restore the entry",
-            phrase=r"restore offsets/\d+ from a copy",
-            act=_restore_quoted(r"restore (offsets/\d+)"),
+            name="restore the entries and the log",
+            phrase=r"restore offsets/\d+ and offsets/\d+ from a copy of the checkpoint, and what sources/\w+ lacks",
+            act=_restore_entries_and_log,
         ),
         Way(name="restore", phrase="restore it from a copy", act=_restore_files),
         Way(name="write anew", phrase="or write it anew: ", act=_rewrite_source_log),
@@ -525,6 +543,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
             act=_rewrite_misplaced,
         ),
     ),
+    "replaced-input": (Way(name="put back", phrase="put the files back as they were", act=_put_input_as_it_was),),
     "lost-input": (Way(name="put back", phrase="put the files back under the same names", act=_put_input_back),),
     "moved-input": (Way(name="put back", phrase="put the files back there", act=_put_input_back),),
     "unloadable-state": (
@@ -681,6 +700,8 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way(name="look", phrase="make it readable from here"),
     ),
     "another-delta-table": (
+        RESTORE_BOTH,
+        ENDS_OF_BOTH,
         Way(name="restore the table", phrase="restore the table that was read", act=_restore_each("in")),
         NEW_CHECKPOINT,
     ),

@@ -131,16 +131,16 @@ def is_another_line_of_a_source_log(damage: Damage, name: str) -> bool:
         for line in _lines(content)
     }
     changed = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
-    return bool(changed) and all(_is_as_valid(damage, a, b, newest) and a not in elsewhere for a, b in changed)
+    return bool(changed) and all(_is_as_valid(a, b, newest) and a not in elsewhere for a, b in changed)
 
 
-def _is_as_valid(damage: Damage, old: str, new: str, newest: int) -> bool:
+def _is_as_valid(old: str, new: str, newest: int) -> bool:
     was, now = _parsed(old), _parsed(new)
     if not isinstance(was, dict) or not isinstance(now, dict) or was.keys() != now.keys() or "path" not in was:
         return False
-    if was["batchId"] != now["batchId"] or (was["batchId"] >= newest and was["path"] != now["path"]):
+    if any(was[key] != now[key] for key in ("batchId", "timestamp")):
         return False
-    if was["timestamp"] != now["timestamp"] and (len(damage.kind.inputs) == 1 or type(now["timestamp"]) is not int):
+    if was["batchId"] >= newest and was["path"] != now["path"]:
         return False
     return isinstance(now["path"], str) and bool(re.fullmatch(r"file:///[\w./-]+", now["path"], re.ASCII))
 

@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from streamops.diagnosis.checkup import SourceInput, check
+from streamops.diagnosis.checkup import check
 from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.source_input import SourceInput
 from streamops.diagnosis.watch import Watch
 from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
@@ -58,7 +59,7 @@ class Query:
             engine=PINNED,
             # Later than what was written just now, which would be told as a query that runs.
             watch=Watch(now=datetime.now(UTC) + timedelta(minutes=2)),
-            source_input=SourceInput(address=f"file://{self.inputs}"),
+            source_inputs=[SourceInput(storage=LocalStorage(), address=f"file://{self.inputs}")],
         )
 
     def said(self):
@@ -87,6 +88,23 @@ def test_b24_what_was_written_over_is_never_read(query):
     assert query.said() == ["overwritten-input"]
     assert (query.run(), query.rows) == ("", [])
     assert query.said() == ["overwritten-input"]
+
+
+@pytest.mark.parametrize("mend", [False, True])
+def test_what_is_written_over_while_its_batch_is_in_flight_is_read_as_it_is_now_unless_it_is_put_back(query, mend):
+    file = query.inputs / "2.json"
+    planned = file.stat().st_mtime_ns
+    for name in ("1", ".1.crc"):
+        (query.checkpoint / "commits" / name).unlink()
+    query.put("2", rows=("b",), age=-timedelta(seconds=5))
+
+    assert query.said() == ["replaced-input", "pending-batch"]
+    assert query.check().restart.safety is Safety.BLOCKED
+    if mend:
+        file.write_text(json.dumps({"k": "a"}))
+        os.utime(file, ns=(planned, planned))
+        assert query.said() == ["pending-batch"]
+    assert (query.run(), query.rows) == ("", ["a" if mend else "b"])
 
 
 def test_b23_what_is_older_than_the_limit_is_never_read_and_what_is_not_is(query):

@@ -14,7 +14,7 @@ from streamops.spec import StreamSpec
 from streamops.storage import Storage, join
 from streamops.storage.memory import MemoryStorage
 from streamops.verdict import Verdict
-from support.base_checkpoint import BASE_ID, SOURCE, files
+from support.base_checkpoint import BASE_ID, INPUT, SOURCE, files
 from support.clock import FakeClock
 from support.records import a_claim, a_log, a_submit, write_log
 from support.specs import SUPERVISOR, a_stream
@@ -32,9 +32,12 @@ class Fleet:
         self.state_root = f"{root}/state"
         init(self.storage, self.state_root)
         self.clock = FakeClock()
-        self.specs = [a_stream(name, checkpoint=f"{root}/checkpoints/{name}", source=SOURCE) for name in names]
+        self.input = f"{root}/input"
+        source = replace(SOURCE, path=self.input)
+        self.specs = [a_stream(name, checkpoint=f"{root}/checkpoints/{name}", source=source) for name in names]
         self.told: list[VerdictChange] = []
         self.on_change: Callable[[VerdictChange], object] = self.told.append
+        self.storage.write(join(self.input, "_SUCCESS"), b"")
         for spec in self.specs:
             self.heal(spec.name)
             self.write_log(spec.name)
@@ -45,7 +48,8 @@ class Fleet:
     def heal(self, name: str) -> None:
         """Its checkpoint is whole."""
         for file, content in files().items():
-            self.storage.write(join(self.spec(name).checkpoint, file), content)
+            here = content.replace(INPUT.encode(), self.input.encode())
+            self.storage.write(join(self.spec(name).checkpoint, file), here)
 
     def write_log(self, name: str, *, commit: int = -1) -> None:
         """Its control log says that it was started, with the checkpoint at this commit."""

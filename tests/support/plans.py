@@ -5,7 +5,7 @@ from streamops.diagnosis.plan import plan_restart
 from streamops.verdict import worst_first
 
 
-def evidence_of(seen, *, watch=None, source_input=None, source_table=None, sink=None, **expected):
+def evidence_of(seen, *, watch=None, source_inputs=(), source_table=None, sink=None, **expected):
     """`seen`: a snapshot, or the facts of the logs alone; `expected`: fields of `Expectations`."""
     snapshot = seen if hasattr(seen, "facts") else None
     return Evidence(
@@ -13,7 +13,7 @@ def evidence_of(seen, *, watch=None, source_input=None, source_table=None, sink=
         expected=Expectations(**expected),
         snapshot=snapshot,
         watch=watch,
-        source_input=source_input,
+        source_inputs=source_inputs,
         source_table=source_table,
         sink=sink,
     )

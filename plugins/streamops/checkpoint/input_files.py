@@ -5,13 +5,13 @@ only, so a file of the same name with another content is an old acquaintance, an
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import unquote
 
-from streamops.checkpoint.inspect import CheckpointSnapshot
-from streamops.checkpoint.source_entries import SourceKind
+from streamops.checkpoint.inspect import CheckpointSnapshot, input_in_flight, input_written_down
+from streamops.checkpoint.source_entries import SourceFile, SourceKind
 from streamops.checkpoint.source_log import SourceLogFacts, read_source_log
 from streamops.errors import SettingsError, StorageError
 from streamops.storage import FileDetail, ReadableStorage, canonical_address, is_inside, join, parent
@@ -51,6 +51,10 @@ class InputFacts:
     """`sources/0`; empty where no source of the checkpoint reads files."""
     files: tuple[InputFile, ...] = ()
     recorded: tuple[RecordedFile, ...] = ()
+    in_flight: frozenset[str] = frozenset()
+    """Addresses that the batch in flight reads."""
+    written_down: frozenset[str] = frozenset()
+    """Addresses that the source has written down for the batch after the newest one."""
     is_whole: bool = True
     """Whether all files in the folder and all entries of the log are here: only then a file can be told unread."""
 
@@ -73,8 +77,13 @@ class InputFacts:
         return tuple(file for file in self.files if file.address not in known) if self.is_whole else ()
 
 
-def read_input(storage: ReadableStorage, checkpoint: str, snapshot: CheckpointSnapshot, *, address: str) -> InputFacts:
-    """Compare a canonical input address with the sources' logs. Whatever can't be asked is told in `problem`."""
+def read_input(
+    storage: ReadableStorage, checkpoint: str, snapshot: CheckpointSnapshot, *, address: str, chooses: bool = False
+) -> InputFacts:
+    """Compare a canonical input address with the sources' logs. Whatever can't be asked is told in `problem`.
+
+    `chooses`: whether the source takes some of the files there only, by an option.
+    """
     folder, has_pattern = _without_pattern(address)
     source, recorded, is_log_whole = _recorded(storage, checkpoint, snapshot, folder)
     try:
@@ -88,8 +97,15 @@ def read_input(storage: ReadableStorage, checkpoint: str, snapshot: CheckpointSn
         source=source,
         files=files,
         recorded=recorded,
-        is_whole=is_all and is_log_whole and not has_pattern,
+        in_flight=_addresses(input_in_flight(snapshot.facts, snapshot.sources)),
+        written_down=_addresses(input_written_down(snapshot.sources)),
+        is_whole=is_all and is_log_whole and not has_pattern and not chooses,
     )
+
+
+def _addresses(files: Iterable[SourceFile]) -> frozenset[str]:
+    folders: dict[str, str] = {}
+    return frozenset(_canonical(file.path, folders) for file in files)
 
 
 def _without_pattern(address: str) -> tuple[str, bool]:

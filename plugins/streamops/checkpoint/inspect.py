@@ -192,15 +192,19 @@ def _unique_ids(facts: CheckpointFacts) -> dict[int, tuple[tuple[str, ...], ...]
     return {operator.operator: operator.partitions for operator in facts.commit.state_unique_ids}
 
 
-def _lost_inputs(storage: ReadableStorage, facts: CheckpointFacts, sources: SourceLogs) -> tuple[str, ...]:
-    """Of a batch in flight, and of what a source wrote down for the batch after it: nobody asks anew what belongs to that.
+def input_in_flight(facts: CheckpointFacts, sources: SourceLogs) -> tuple[SourceFile, ...]:
+    """Input files of the batch in flight; none where every batch is committed."""
+    return tuple(file for source in sources.sources for file in source.files) if facts.has_pending_batch else ()
 
-    Nothing where a batch was committed meanwhile: its input may have been cleaned up (`cleanSource`).
-    """
-    needed = [file for source in sources.sources for file in source.ahead]
-    if facts.has_pending_batch:
-        needed += [file for source in sources.sources for file in source.files]
-    lost = _lost(storage, needed)
+
+def input_written_down(sources: SourceLogs) -> tuple[SourceFile, ...]:
+    """Input files that a source has written down for the batch after the newest one: nobody asks anew what belongs to that."""
+    return tuple(file for source in sources.sources for file in source.ahead)
+
+
+def _lost_inputs(storage: ReadableStorage, facts: CheckpointFacts, sources: SourceLogs) -> tuple[str, ...]:
+    """Nothing where a batch was committed meanwhile: its input may have been cleaned up (`cleanSource`)."""
+    lost = _lost(storage, (*input_in_flight(facts, sources), *input_written_down(sources)))
     if lost and read_listing(storage, join(facts.address, COMMITS)).highest > facts.last_commit:
         return ()
     return lost

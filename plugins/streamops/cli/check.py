@@ -24,17 +24,18 @@ from streamops.cli.check_sink import (
 from streamops.cli.check_text import show_checkup
 from streamops.cli.options import AsJson, duration, session_of
 from streamops.clock import SystemClock
-from streamops.diagnosis.checkup import Checkup, SourceInput, check_stream
+from streamops.diagnosis.checkup import Checkup, check_stream
 from streamops.diagnosis.checkup import check as check_checkpoint
 from streamops.diagnosis.checkup_text import printable
-from streamops.diagnosis.expectations import MAX_FILE_AGE
 from streamops.diagnosis.judge import explanations
 from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.source_input import SourceInput
 from streamops.diagnosis.watch import Watch
 from streamops.engines import PINNED, engine_of
 from streamops.errors import SettingsError, StorageError
 from streamops.retention.checkup_with_kafka import EXPLANATIONS
 from streamops.spec import StreamSpec
+from streamops.spec.sources import MAX_FILE_AGE
 from streamops.spec.stream import is_stream_name
 from streamops.storage.address import canonical_address, is_root
 from streamops.storage.kinds import storage_for
@@ -77,10 +78,13 @@ Confs = Annotated[
         show_default=False,
     ),
 ]
-Input = Annotated[
-    str,
+Inputs = Annotated[
+    list[str] | None,
     typer.Option(
-        "--input", metavar="PATH", help="The folder that a file source reads: compared with what was read of it."
+        "--input",
+        metavar="PATH",
+        help="The folder that a file source reads: compared with what was read of it; may be repeated.",
+        show_default=False,
     ),
 ]
 MaxFileAge = Annotated[
@@ -109,7 +113,7 @@ def check(
     sink_idempotent: SinkIdempotent = Answer.AUTO,
     async_progress: AsyncProgress = Answer.AUTO,
     confs: Confs = None,
-    source_input: Input = "",
+    source_inputs: Inputs = None,
     max_file_age: MaxFileAge = None,
     sink: SinkPath = "",
     applications: Applications = None,
@@ -122,7 +126,7 @@ def check(
     """Judge a checkpoint: what a start would do now, what is wrong, how to repair it.
 
     Needs neither Spark nor a JVM nor any settings, and changes nothing. Of a declared stream everything is asked that its
-    declaration names: Kafka, a Delta table, the sink.
+    declaration names: Kafka, a Delta table, a folder of files, the sink.
 
     Exit code 0: ok. 3: a warning. 4: critical, or unknown.
     """
@@ -151,10 +155,11 @@ def check(
             engine=engine_of(spark_version),
             is_sink_idempotent=sink_idempotent.known,
             tracks_progress_async=async_progress.known,
-            source_form=_source_form(kafka=kafka, delta=delta, files=source_input),
+            source_form=_source_form(kafka=kafka, delta=delta, files=source_inputs),
             confs=tuple(_conf(text) for text in confs or ()),
             watch=Watch(now=SystemClock().now()),
-            source_input=_source_input(source_input, max_file_age or MAX_FILE_AGE),
+            source_inputs=[_source_input(path) for path in source_inputs or ()],
+            max_file_age=max_file_age or MAX_FILE_AGE,
             sink=sink_place(sink, applications),
             source_table=source_table(delta),
         )
@@ -167,7 +172,7 @@ def check(
     raise typer.Exit(EXIT_CODES[checkup.verdict])
 
 
-def _source_form(*, kafka: str, delta: str, files: str) -> OffsetForm | None:
+def _source_form(*, kafka: str, delta: str, files: list[str] | None) -> OffsetForm | None:
     """Of the source that was named; where several are, each of them may be any of the query's."""
     named = ((kafka, OffsetForm.KAFKA), (delta, OffsetForm.DELTA), (files, OffsetForm.FILES))
     forms = [form for name, form in named if name]
@@ -243,8 +248,9 @@ def _conf(text: str) -> tuple[str, str]:
     return key.strip(), value
 
 
-def _source_input(path: str, max_file_age: timedelta) -> SourceInput | None:
-    return SourceInput(address=canonical_address(path, base=os.getcwd()), max_file_age=max_file_age) if path else None
+def _source_input(path: str) -> SourceInput:
+    address = canonical_address(path, base=os.getcwd())
+    return SourceInput(storage=storage_for(address), address=address)
 
 
 def checkup_fields(checkup: Checkup) -> dict[str, object]:

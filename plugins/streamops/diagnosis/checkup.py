@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from streamops.checkpoint.batch_times import read_batch_times
-from streamops.checkpoint.input_files import read_input
 from streamops.checkpoint.inspect import CheckpointSnapshot, inspect_checkpoint
 from streamops.checkpoint.source_offsets import OffsetForm
 from streamops.control.layout import control_folder
@@ -14,12 +13,13 @@ from streamops.control.registry import RegistryEntry, read_entry
 from streamops.control.snapshot import load_state
 from streamops.control.state_root import require_state_root
 from streamops.diagnosis import Evidence, Expectations, judge
-from streamops.diagnosis.expectations import MAX_FILE_AGE, RETAINED_BATCHES
+from streamops.diagnosis.expectations import RETAINED_BATCHES
 from streamops.diagnosis.last_progress import last_progress
 from streamops.diagnosis.observe_sink import SinkPlace, declared_sink, look_at_both
 from streamops.diagnosis.plan import RestartPlan, Safety, plan_restart
 from streamops.diagnosis.rules.time_rules import written_ago
 from streamops.diagnosis.sample import HealthSample
+from streamops.diagnosis.source_input import SourceInput, declared_source_input
 from streamops.diagnosis.source_table import SourceTable, declared_source_table
 from streamops.diagnosis.watch import Watch
 from streamops.engines import PINNED, Engine
@@ -28,19 +28,11 @@ from streamops.progress import ProgressHistory, StateProgress
 from streamops.sink import Sink, SinkView, recognises_batches
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.spec.sinks import SinkGuarantee
+from streamops.spec.sources import MAX_FILE_AGE
 from streamops.storage import ReadableStorage
 from streamops.verdict import Finding, Severity, Verdict, worst_first, worst_of
 
 MIN_BATCHES_TO_RETAIN = "spark.sql.streaming.minBatchesToRetain"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceInput:
-    """The folder that a file source of the query reads."""
-
-    address: str
-    """Canonical; may hold patterns."""
-    max_file_age: timedelta = MAX_FILE_AGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +87,8 @@ def check(
     state_confs: frozenset[str] = frozenset(),
     master: str = "",
     watch: Watch | None = None,
-    source_input: SourceInput | None = None,
+    source_inputs: Sequence[SourceInput] = (),
+    max_file_age: timedelta = MAX_FILE_AGE,
     sink: SinkPlace | None = None,
     source_table: SourceTable | None = None,
     progress: Callable[[], ProgressHistory] | None = None,
@@ -105,7 +98,7 @@ def check(
     """Judge a checkpoint for a start with a version of Spark. Raises StorageError where it can't be asked.
 
     `confs`: of the next run, `state_confs` those of them that say how state is kept. `watch`: what is known over time; the
-    times of its batches are read here. `source_input`: judged with a `watch` only, for its files have an age. `sink`: proven
+    times of its batches are read here. `source_inputs`: judged with a `watch` only, for their files have an age. `sink`: proven
     to know batches it is idempotent, unless somebody has said. `progress`: of the query's drivers. `is_declared`: whether a
     stream is meant to begin where nothing is yet.
     """
@@ -130,7 +123,7 @@ def check(
         confs=confs,
         state_confs=state_confs,
         master=master,
-        max_file_age=source_input.max_file_age if source_input else MAX_FILE_AGE,
+        max_file_age=max_file_age,
         has_driver=bool(watch and watch.has_driver),
     )
     evidence = Evidence(
@@ -138,7 +131,7 @@ def check(
         expected=expected,
         snapshot=snapshot,
         watch=watch,
-        source_input=read_input(storage, address, snapshot, address=source_input.address) if source_input else None,
+        source_inputs=tuple(one.view(snapshot) for one in source_inputs),
         source_table=source_table.view(snapshot.facts, now=watch.now if watch else None) if source_table else None,
         sink=view,
     )
@@ -215,6 +208,8 @@ def check_stream(
         state_confs=frozenset(name for name, _ in spec.state.conf),
         master=spec.launch.master,
         sink=declared_sink(spec, storage_for),
+        source_inputs=(folder,) if (folder := declared_source_input(spec, storage_for)) else (),
+        max_file_age=spec.max_file_age,
         source_table=declared_source_table(spec, storage_for),
         progress=lambda: last_progress(storage, control_folder(spec.checkpoint)),
         watch=Watch(

@@ -8,11 +8,10 @@ from streamops.checkpoint.source_offsets import OffsetForm
 from streamops.control.records import Position
 from streamops.control.registry import RegistryEntry
 from streamops.engines import PINNED, Engine
+from streamops.spec.sources import MAX_FILE_AGE
 
 RETAINED_BATCHES = 100
 """Spark's own `spark.sql.streaming.minBatchesToRetain`, 3.5 to 4.3."""
-MAX_FILE_AGE = timedelta(days=7)
-"""Spark's own `maxFileAge`, 3.5 to 4.3."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from here.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.input_files import InputFacts
@@ -35,8 +35,8 @@ from streamops.diagnosis.rules import (
 )
 from streamops.diagnosis.rules.delta_source_rules import DeltaSourceView
 from streamops.diagnosis.watch import Watch
-from streamops.sink import SinkView
-from streamops.verdict import Finding
+from streamops.sink import SinkView, newest_batch, recognises_batches
+from streamops.verdict import Finding, Severity
 
 Rule = Callable[[CheckpointFacts, Expectations], Iterator[Finding]]
 
@@ -137,6 +137,7 @@ INPUT_RULES: tuple[Callable[[InputFacts, Expectations, Watch], Iterator[Finding]
     input_rules.moved_input,
     input_rules.foreign_input,
     input_rules.forgotten_input,
+    input_rules.replaced_input,
     input_rules.overwritten_input,
     input_rules.aged_input,
     input_rules.waiting_input,
@@ -183,15 +184,33 @@ class Evidence:
     """None where the logs alone were read."""
     watch: Watch | None = None
     """What is known over time; without it nothing is said of what takes time to show."""
-    source_input: InputFacts | None = None
-    """The folder that a file source reads; judged with a `watch` only, for its files have an age."""
+    source_inputs: tuple[InputFacts, ...] = ()
+    """The folders that file sources read; judged with a `watch` only, for their files have an age."""
     source_table: DeltaSourceView | None = None
     sink: SinkView | None = None
+
+    @property
+    def sink_drops_batch_in_flight(self) -> bool:
+        """Whether a batch is in flight that the sink was seen to have, and that it drops by its id."""
+        if not self.facts.has_pending_batch or self.sink is None or not recognises_batches(self.sink.latest):
+            return False
+        has = newest_batch(self.sink.latest)
+        return has is not None and has >= self.facts.last_offset
 
 
 def judge(evidence: Evidence) -> tuple[Finding, ...]:
     """Everything that the evidence shows, in the order in which a start comes across it."""
+    if evidence.sink_drops_batch_in_flight:
+        return tuple(_of_dropped_batch(finding, evidence.facts) for finding in _findings(evidence))
     return tuple(_findings(evidence))
+
+
+def _of_dropped_batch(finding: Finding, facts: CheckpointFacts) -> Finding:
+    """Spark runs no task of a batch that Delta's sink or the file sink drops: what it would have read does not count."""
+    if finding.start is None or not finding.start.in_flight_only:
+        return finding
+    meaning = f"the sink has batch {facts.last_offset} already and drops it: nothing comes of it"
+    return replace(finding, severity=Severity.NOTE, meaning=meaning, repair="", not_when="", start=None)
 
 
 def _findings(evidence: Evidence) -> Iterator[Finding]:
@@ -204,8 +223,13 @@ def _findings(evidence: Evidence) -> Iterator[Finding]:
     if watch:
         over_time = (*EDIT_RULES, *TIME_RULES, *STATE_RULES)
         yield from (finding for rule in over_time for finding in rule(snapshot, expected, watch))
-    if (found := evidence.source_input) and watch:
-        yield from (finding for rule in INPUT_RULES for finding in rule(found, expected, watch))
+    if watch:
+        yield from (
+            finding
+            for found in evidence.source_inputs
+            for rule in INPUT_RULES
+            for finding in rule(found, expected, watch)
+        )
     if table := evidence.source_table:
         yield from (finding for rule in DELTA_SOURCE_RULES for finding in rule(snapshot, table))
     if sink := evidence.sink:

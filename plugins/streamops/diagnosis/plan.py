@@ -71,7 +71,7 @@ def plan_restart(evidence: Evidence, findings: Iterable[Finding]) -> RestartPlan
     if evidence.expected.leaves_holes(evidence.facts) and not evidence.facts.is_new:
         plan = _behind_async_logs(plan)
     if evidence.sink and plan.reruns:
-        plan = _with_sink(plan, evidence.facts, evidence.sink)
+        plan = _with_sink(plan, evidence, evidence.sink)
     if _has_unjudged_source(evidence.facts):
         plan = replace(
             plan, summary=f"{plan.summary}; as far as Spark's own logs tell: a source's offsets are not judged"
@@ -132,15 +132,14 @@ def _offset_text(text: str | None) -> str | None:
     return None if text is None else json_part(text)
 
 
-def _with_sink(plan: RestartPlan, facts: CheckpointFacts, view: SinkView) -> RestartPlan:
+def _with_sink(plan: RestartPlan, evidence: Evidence, view: SinkView) -> RestartPlan:
     """A batch that runs again repeats nothing where the sink was seen to know batches."""
-    latest = newest_batch(view.latest)
-    if latest is None or not recognises_batches(view.latest):
+    if newest_batch(view.latest) is None or not recognises_batches(view.latest):
         return plan
-    following = facts.last_offset + 1
+    following = evidence.facts.last_offset + 1
     told = (
         f"the sink has it, and drops it then: nothing is repeated, batch {following} is the next to count"
-        if latest >= facts.last_offset
+        if evidence.sink_drops_batch_in_flight
         else "the sink does not have it yet"
     )
     return replace(plan, safety=Safety.SAFE, summary=f"{plan.summary}; {told}")

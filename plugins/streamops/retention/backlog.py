@@ -26,8 +26,6 @@ _LOSSES = {
     Fit.REMOVED: "version {version} was to be read next, and its commit is removed",
     Fit.BEYOND: "the query has come to version {version}, and the table has not: it was put back, or made anew",
 }
-_CHOOSING = frozenset({"modifiedafter", "modifiedbefore", "pathglobfilter", "recursivefilelookup"})
-"""Options of Spark's file source by which files are chosen (FileIndexOptions, 4.2); option names have no case."""
 
 
 def delta_backlog(facts: CheckpointFacts, table: DeltaTableFacts) -> Backlog:
@@ -57,8 +55,7 @@ def files_backlog(source: FilesSource, found: InputFacts) -> Backlog:
     """
     if found.problem:
         return Backlog(has_any=None, reason=f"{found.address}: {found.problem}")
-    chosen = sorted(name for name, _ in source.options if name.lower() in _CHOOSING)
-    if chosen:
+    if chosen := source.choosing_options:
         return Backlog(has_any=None, reason=f"which files count is for Spark to say, by the option {chosen[0]}")
     if not found.is_whole:
         return Backlog(has_any=None, reason="there are too many files, or folders by a pattern, to tell which are new")

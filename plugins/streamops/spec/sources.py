@@ -1,5 +1,6 @@
 """Where a stream's records come from: topics of Kafka, a Delta table, the files of a folder, or whatever a connector reads."""
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -87,6 +88,34 @@ class FileFormat(StrEnum):
         return self in (FileFormat.TEXT, FileFormat.BINARY)
 
 
+MAX_FILE_AGE = timedelta(days=7)
+"""Spark's own `maxFileAge`, 3.5 to 4.3."""
+_CHOOSING = frozenset({"modifiedafter", "modifiedbefore", "pathglobfilter", "recursivefilelookup"})
+"""Option names have no case."""
+_SPARK_TIME = re.compile(r"(\d{1,12})(us|ms|s|m|min|h|d|)")
+_SPARK_UNITS = {
+    "us": timedelta(microseconds=1),
+    "ms": timedelta(milliseconds=1),
+    "": timedelta(milliseconds=1),
+    "s": timedelta(seconds=1),
+    "m": timedelta(minutes=1),
+    "min": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+}
+
+
+def _spark_time(text: str, *, default: timedelta) -> timedelta:
+    """As JavaUtils.timeStringAsMs reads it; the default for what it would refuse."""
+    found = _SPARK_TIME.fullmatch(text.strip().lower())
+    if found is None:
+        return default
+    try:
+        return int(found[1]) * _SPARK_UNITS[found[2]]
+    except OverflowError:
+        return timedelta.max
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesSource:
     """The files of a folder, each once."""
@@ -102,6 +131,29 @@ class FilesSource:
     def __post_init__(self) -> None:
         if not self.schema and not self.format.has_fixed_columns:
             raise ValueError(f"files of format {self.format} need a schema: a stream can't infer it")
+
+    @property
+    def max_file_age(self) -> timedelta:
+        """How much older than the youngest a file may be to count (FileStreamOptions, FileStreamSource, 3.5 to 4.3)."""
+        given = self._given
+        is_limited = "maxfilespertrigger" in given or "maxbytespertrigger" in given
+        if given.get("latestfirst", "").strip().lower() == "true" and is_limited:
+            return timedelta.max
+        return _spark_time(given.get("maxfileage", ""), default=MAX_FILE_AGE)
+
+    @property
+    def knows_names_only(self) -> bool:
+        """Whether two files of one name are one to the source: `fileNameOnly`."""
+        return self._given.get("filenameonly", "").strip().lower() == "true"
+
+    @property
+    def choosing_options(self) -> tuple[str, ...]:
+        """Those given by which some files of the folder count, and others don't (FileIndexOptions, 4.2)."""
+        return tuple(sorted(name for name, _ in self.options if name.lower() in _CHOOSING))
+
+    @property
+    def _given(self) -> dict[str, str]:
+        return {name.lower(): value for name, value in self.options}
 
     @property
     def offset_form(self) -> OffsetForm:

@@ -10,7 +10,7 @@ from streamops.errors import SettingsError
 from streamops.failures import RestartPolicy
 from streamops.liveness import StallPolicy
 from streamops.spec.sinks import SinkSpec
-from streamops.spec.sources import KafkaSource, Source
+from streamops.spec.sources import MAX_FILE_AGE, FilesSource, KafkaSource, Source
 from streamops.spec.state import StateSpec
 from streamops.storage import FileAccess
 
@@ -221,6 +221,11 @@ class StreamSpec:
     def fails_on_data_loss(self) -> bool:
         """Whether records that Kafka has no more are an error; true where there is no Kafka source to be told otherwise."""
         return not isinstance(self.source, KafkaSource) or self.source.fails_on_data_loss
+
+    @property
+    def max_file_age(self) -> timedelta:
+        """How much older than the youngest a file of its source may be to count; Spark's own where it reads no files."""
+        return self.source.max_file_age if isinstance(self.source, FilesSource) else MAX_FILE_AGE
 
     @property
     def tracks_progress_async(self) -> bool:

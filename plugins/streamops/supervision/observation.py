@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.input_files import InputFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.source_offsets import OffsetForm
 from streamops.control.drivers import DriverTraces, Heartbeat
@@ -16,6 +17,7 @@ from streamops.progress import ProgressHistory
 from streamops.retention import Coverage
 from streamops.sink import SinkView
 from streamops.spec import TriggerKind
+from streamops.spec.sources import MAX_FILE_AGE
 
 CLOCK_ERROR = timedelta(hours=1)
 """No clock of a host that takes part is further behind than this."""
@@ -89,6 +91,10 @@ class Observation:
     """Of each checkpoint in `in_depth`, what its query needs and what Kafka has; none where nobody was asked."""
     source_table: DeltaSourceView | None = None
     """The Delta table that the stream is declared to read, read with `in_depth`; None where it reads something else."""
+    source_input: InputFacts | None = None
+    """The folder that the stream is declared to read, read with `in_depth`; None where it reads something else."""
+    max_file_age: timedelta = MAX_FILE_AGE
+    """Of the declared source's files, as it is declared."""
     stateful_operators: int = 0
     """As many as the newest batch of the stream's own query told of, read with `in_depth`; 0 where nobody knows."""
     sink: SinkView | None = None

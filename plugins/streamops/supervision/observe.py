@@ -24,6 +24,7 @@ from streamops.control.topics import Topics
 from streamops.diagnosis.companions import inspect_checkpoints, position_of, read_checkpoints
 from streamops.diagnosis.last_progress import last_progress
 from streamops.diagnosis.observe_sink import declared_sink, look_around
+from streamops.diagnosis.source_input import declared_source_input
 from streamops.diagnosis.source_table import declared_source_table
 from streamops.failures import Remedy
 from streamops.launch import DriverState, DriverStatus, Launcher, why_unseen
@@ -102,6 +103,7 @@ class Observer:
             tracks_progress_async=self._spec.tracks_progress_async,
             source_form=self._spec.source.offset_form,
             confs=self._spec.conf,
+            max_file_age=self._spec.max_file_age,
             host=self._host,
             wish_watched=self._wish_watched(state),
         )
@@ -144,6 +146,7 @@ class Observer:
         checkpoints, sink = self._look_around(seen)
         own, *companions = checkpoints
         table = declared_source_table(self._spec, lambda _: self._storage)
+        folder = declared_source_input(self._spec, lambda _: self._storage)
         return replace(
             seen,
             checkpoint=own.facts,
@@ -151,6 +154,7 @@ class Observer:
             in_depth=checkpoints,
             stateful_operators=self._stateful_operators(own.facts),
             source_table=table.view(own.facts, now=seen.now) if table else None,
+            source_input=folder.view(own) if folder else None,
             coverages=self._source_coverage.of(checkpoints, on_record=self._topics_on_record(seen.state)),
             sink=sink,
         )

@@ -8,10 +8,12 @@ from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.control.records import Position
 from streamops.diagnosis import Evidence, Expectations, judge
 from streamops.diagnosis.plan import SAFETIES, RestartPlan, Safety, plan_restart
+from streamops.diagnosis.watch import Watch
 from streamops.engines import engine_after
 from streamops.retention import Coverage
 from streamops.retention.covered_plan import ANOTHER_BACKFILL, with_coverage, with_retry
 from streamops.spec import TriggerKind
+from streamops.spec.sources import MAX_FILE_AGE
 from streamops.supervision.observation import Observation
 
 
@@ -72,8 +74,11 @@ def _plan(
             fails_on_data_loss=observation.fails_on_data_loss or observation.is_backfill,
             confs=observation.confs,
             stateful_operators=observation.stateful_operators if is_own else 0,
+            max_file_age=observation.max_file_age if is_own else MAX_FILE_AGE,
         ),
         snapshot=snapshot,
+        watch=Watch(now=observation.now),
+        source_inputs=(observation.source_input,) if is_own and observation.source_input else (),
         source_table=observation.source_table if is_own else None,
         sink=observation.sink if is_own else None,
     )

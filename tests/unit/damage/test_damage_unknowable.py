@@ -78,25 +78,11 @@ TAKEN_BACK = {"checkpoint/offsets/5": None}
             id="a checksum of state that no start loads",
         ),
         pytest.param(
-            "two-files-ledger",
-            READ,
-            {f"{LOG}/0": text(LINE.format("other", 99, 0))},
-            "another valid line of a source log",
-            id="path and time",
-        ),
-        pytest.param(
             "delta-ledger",
             {**COMMITS, "checkpoint/offsets/2": delta(3)},
             {f"in/_delta_log/{3:020d}.json": None},
             "a version of the source table taken back that nobody had read",
             id="the newest commit of the source table",
-        ),
-        pytest.param(
-            "two-files-ledger",
-            READ,
-            {f"{LOG}/1": text(LINE.format("1", 0, 1))},
-            "another valid line of a source log",
-            id="a time of the newest batch",
         ),
         pytest.param(
             "files-ledger",
@@ -187,6 +173,9 @@ STALE = checksum(b"five")
         ),
         pytest.param(
             "files-ledger", READ, {f"{LOG}/0": text(LINE.format("0", 99, 0))}, id="a time that the input contradicts"
+        ),
+        pytest.param(
+            "two-files-ledger", READ, {f"{LOG}/1": text(LINE.format("1", 0, 1))}, id="a time of one of two sources"
         ),
         pytest.param(
             "sessions-rocksdb-ledger",

@@ -8,6 +8,7 @@ from streamops.deltalog import DeltaTableFacts
 from streamops.diagnosis.judge import DELTA_SOURCE_RULES, explanations
 from streamops.diagnosis.plan import Safety
 from streamops.diagnosis.rules.delta_source_rules import DeltaSourceView
+from streamops.diagnosis.rules.file_rules import RESTORE_BOTH
 from streamops.sink import DeltaSink, MissingSink, UnreadSink
 from support.base_checkpoint import files
 from support.delta_offsets import inspected, offset, reading, the_first_batch
@@ -84,6 +85,13 @@ ROWS = [
     pytest.param(
         reading(offset(12, table_id=ANOTHER)), table(12), ["another-delta-table"], FUTILE, id="the table was made anew"
     ),
+    pytest.param(
+        reading(offset(12, table_id=ANOTHER), offset(11)),
+        table(12),
+        ["another-delta-table"],
+        FUTILE,
+        id="the entry was edited: the one below has the table's id",
+    ),
     pytest.param(reading(offset(12)), MissingSink(address=TABLE), ["unread-delta-source"], SAFE, id="no table there"),
     pytest.param(reading(offset(12)), file_sink(1), ["unread-delta-source"], SAFE, id="files, and no table"),
     pytest.param(
@@ -110,6 +118,16 @@ def test_what_is_told_of_the_table_that_a_query_reads(found, place, rules, safet
         assert finding.meaning
         assert finding.repair
         assert finding.evidence.isprintable()
+
+
+def test_where_the_entry_below_has_the_table_s_id_the_entries_are_to_be_restored_and_not_the_table():
+    made_anew, edited = (
+        by_rules(DELTA_SOURCE_RULES, inspected(found), DeltaSourceView(place=table(12), now=NOW))[0]
+        for found in (reading(offset(12, table_id=ANOTHER)), reading(offset(12, table_id=ANOTHER), offset(11)))
+    )
+
+    assert made_anew.repair.startswith("restore the table")
+    assert edited.repair.endswith(RESTORE_BOTH)
 
 
 def test_a_start_that_fails_foretells_delta_s_words():

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from streamops.control.records import Outcome, Position
-from streamops.diagnosis.checkup import SourceInput
 from streamops.diagnosis.sample import HealthSample
+from streamops.diagnosis.source_input import SourceInput
 from streamops.diagnosis.watch import Watch
 from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import FailureClass, Remedy
@@ -362,7 +362,7 @@ class Input:
             stamp = int(self.READ_AT.timestamp() * 1000)
             line = json.dumps({"path": f"{self.FOLDER}/{number}.json", "timestamp": stamp, "batchId": number})
             found[f"sources/0/{number}"] = f"v1\n{line}".encode()
-        return checked(found, storage=self.storage, source_input=SourceInput(address=folder))
+        return checked(found, storage=self.storage, source_inputs=[SourceInput(storage=self.storage, address=folder)])
 
 
 @pytest.mark.fault("B23")

@@ -57,6 +57,14 @@ LOUD = {
         facts([there("a", HOUR), there("b", DAY)], [read("a", 9 * DAY), read("b", DAY)]),
         ("forgotten-input", CRITICAL),
     ),
+    "a file of the batch in flight was written again": (
+        facts([there("a", HOUR)], [read("a", 2 * HOUR)], in_flight=frozenset({"file:///in/a"})),
+        ("replaced-input", CRITICAL),
+    ),
+    "a file that the source has noted for the next batch was written again": (
+        facts([there("a", HOUR)], [read("a", 2 * HOUR)], written_down=frozenset({"file:///in/a"})),
+        ("replaced-input", CRITICAL),
+    ),
     "B23: a file of eight days ago came after one of today": (
         facts([there("a", 8 * DAY)], [read("b", HOUR)]),
         ("aged-input", WARNING),

@@ -5,8 +5,9 @@ import pytest
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.diagnosis.plan import Safety
 from streamops.sink import MissingSink, SinkView, UnreadSink
+from streamops.storage import join
 from support import plans
-from support.base_checkpoint import ADDRESS, files, stored
+from support.base_checkpoint import ADDRESS, INPUT, entry, files, source_entry, stored
 from support.sinks import TABLE, delta_sink, file_sink, still
 
 PENDING = files(commits_4=None)
@@ -44,6 +45,37 @@ def plan_of(found, view):
 )
 def test_the_safety_of_a_start(found, sink, safety):
     assert plan_of(found, still(sink)).safety is safety
+
+
+IN_FLIGHT_ALONE = {
+    "the entry below was put back": files(commits_4=None, offsets_3=entry(3, source='{"logOffset":1}')),
+    "the entry below is a copy": files(commits_4=None, offsets_3=entry(2)),
+    "its input has another id": PENDING | {"sources/0/4": source_entry(4).replace(b'Id":4', b'Id":5')},
+}
+
+
+@pytest.mark.parametrize("because", IN_FLIGHT_ALONE)
+def test_what_the_batch_in_flight_would_read_counts_only_where_the_sink_does_not_have_it(because):
+    """Tried on 4.2.0: Delta's sink and the file sink run no task of a batch that they have."""
+    found = IN_FLIGHT_ALONE[because]
+
+    assert plan_of(found, still(delta_sink(3))).safety in (Safety.UNSAFE, Safety.BLOCKED)
+    assert plan_of(found, still(delta_sink(4))).safety is Safety.SAFE
+    assert plan_of(found, still(file_sink(*range(5)))).safety is Safety.SAFE
+    by_application = delta_sink(4, writers=(), applications=("orders-job",))
+    assert plan_of(found, still(by_application)).safety in (Safety.UNSAFE, Safety.BLOCKED)
+
+
+def test_input_of_a_dropped_batch_that_is_gone_counts_unless_the_next_batch_takes_it():
+    storage = stored(PENDING)
+    storage.delete(join(INPUT, "4.json"))
+    snapshot = inspect_checkpoint(storage, ADDRESS)
+    assert plans.plan_of(snapshot, sink=still(delta_sink(3))).safety is Safety.UNSAFE
+    assert plans.plan_of(snapshot, sink=still(delta_sink(4))).safety is Safety.SAFE
+
+    storage.write(join(ADDRESS, "sources/0/5"), source_entry(5))
+    snapshot = inspect_checkpoint(storage, ADDRESS)
+    assert plans.plan_of(snapshot, sink=still(delta_sink(4))).safety is Safety.UNSAFE
 
 
 def test_a_batch_that_the_sink_has_is_run_and_counts_for_nothing():

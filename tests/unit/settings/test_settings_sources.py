@@ -1,11 +1,14 @@
 """Sources beside Kafka, from the YAML to what a driver is told."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from streamops.diagnosis.source_input import declared_source_input
 from streamops.spec import DeltaTableSource, FileFormat, FilesSource, StreamSpec
+from streamops.storage.memory import MemoryStorage
 from support.settings import Project, a_declared_stream, a_project
 
 
@@ -43,6 +46,45 @@ def test_the_files_of_a_folder_are_a_source(project: Project) -> None:
         schema="id BIGINT, at TIMESTAMP",
         options=(("latestFirst", "true"),),
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        pytest.param({}, timedelta(days=7), id="Spark's own"),
+        pytest.param({"maxFileAge": "12h"}, timedelta(hours=12), id="hours"),
+        pytest.param({"MAXFILEAGE": " 90MIN "}, timedelta(minutes=90), id="no case, blanks"),
+        pytest.param({"maxFileAge": "1500"}, timedelta(milliseconds=1500), id="milliseconds where no unit is given"),
+        pytest.param({"maxFileAge": "999999999999d"}, timedelta.max, id="more than a calendar holds"),
+        pytest.param({"latestFirst": True}, timedelta(days=7), id="the latest first, without a limit"),
+        pytest.param(
+            {"latestFirst": True, "maxFilesPerTrigger": 5}, timedelta.max, id="the latest first, with a limit"
+        ),
+        pytest.param({"latestFirst": True, "maxBytesPerTrigger": 1000}, timedelta.max, id="with a limit of bytes"),
+    ],
+)
+def test_how_old_a_file_may_be_to_count(project: Project, options: dict[str, object], expected: timedelta) -> None:
+    """FileStreamOptions and FileStreamSource, 4.2."""
+    spec = load_one(project, {"files": {"path": "in", "format": "text", "options": options}})
+
+    assert spec.max_file_age == expected
+
+
+def test_a_folder_is_compared_unless_files_are_known_by_their_names_alone(project: Project) -> None:
+    folder = {"path": "in", "format": "text"}
+    chosen = {**folder, "options": {"pathGlobFilter": "*.txt"}}
+    by_name = {**folder, "options": {"fileNameOnly": True}}
+
+    found = [
+        declared_source_input(load_one(project, {"files": source}), lambda _: MemoryStorage())
+        for source in (folder, chosen, by_name)
+    ]
+
+    assert [(one.address, one.chooses) if one else None for one in found] == [
+        (project.address("in"), False),
+        (project.address("in"), True),
+        None,
+    ]
 
 
 @pytest.mark.parametrize("form", ["text", "binaryFile"])

@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS, quoted
-from streamops.delta_source import Fit, delta_source, is_in_flight, needed_files
+from streamops.delta_source import Fit, delta_source, has_read, is_in_flight, needed_files
 from streamops.deltalog import PendingVersions, RemovedFile
 from streamops.deltalog.stops import stop_of
-from streamops.diagnosis.rules.file_rules import RESTORE_COMMITS
+from streamops.diagnosis.rules.file_rules import RESTORE_BOTH, RESTORE_COMMITS
 from streamops.diagnosis.rules.sink_rules import start_on_unread
 from streamops.liveness.pace import in_words
 from streamops.sink import DeltaSink, MissingSink, Sink, UnreadSink
@@ -66,18 +66,23 @@ def unread_delta_source(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> 
 
 
 def another_delta_table(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> Iterator[Finding]:
-    """No offset belongs to this table: it was made anew under the same address, or the query reads another one."""
+    """The newest offset does not belong to this table: it was made anew, the query reads another one, or the entry was edited."""
     place = view.place
     if not isinstance(place, DeltaSink) or delta_source(snapshot.facts, place.table).fit is not Fit.ANOTHER_TABLE:
         return
+    is_edited = has_read(snapshot.facts.previous, place.table)
     yield Finding(
         rule="another-delta-table",
         severity=Severity.CRITICAL,
         file=f"{OFFSETS}/{snapshot.facts.last_offset}",
-        evidence=f"the table's id is {quoted(place.table.table_id)}, no offset has it",
+        evidence=f"the table's id is {quoted(place.table.table_id)}, "
+        + (f"{OFFSETS}/{snapshot.facts.last_offset} has another one" if is_edited else "no offset has it"),
         meaning="a start fails with DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE, the same way each time",
-        repair="restore the table that was read; for the new one begin a new checkpoint with a `startingVersion` of your own",
-        not_when="do not write the new id into the offsets: its versions are others",
+        repair=f"the entry below has the table's id: {OFFSETS}/{snapshot.facts.last_offset} was edited, or is another query's:"
+        f" {RESTORE_BOTH}"
+        if is_edited
+        else "restore the table that was read; for the new one begin a new checkpoint with a `startingVersion` of your own",
+        not_when="" if is_edited else "do not write the new id into the offsets: its versions are others",
         start=StartEffect(
             kind=AtStart.FAILS,
             summary="the table is another one than the offsets were taken from",

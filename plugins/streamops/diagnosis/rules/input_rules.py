@@ -102,10 +102,39 @@ def forgotten_input(found: InputFacts, expected: Expectations, watch: Watch) -> 
     )
 
 
+def replaced_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
+    """A file that the next batch reads was written again after the source had taken it for that batch.
+
+    The batch reads what is there now (tried on 4.2.0): what was planned is lost, or what the sink has had of the batch is not
+    what comes.
+    """
+    to_run = found.in_flight | found.written_down
+    names = [file.address for file, _ in _younger_than_read(found) if file.address in to_run]
+    if not names:
+        return
+    evidence = f"{len(names)} files of the next batch are younger than when it was planned: {_named(names)}"
+    yield Finding(
+        rule="replaced-input",
+        severity=Severity.CRITICAL,
+        file=found.source,
+        evidence=evidence,
+        meaning="the batch reads what is in them now; if that is not what was there, rows are lost, or come beside others that"
+        " the sink has had of the batch",
+        repair="put the files back as they were, with their times; where their content is the same, set their times back to those"
+        " in the source's log",
+        not_when="when the new content is what the batch is to read, and the sink has had nothing of it: then set the times back",
+        start=StartEffect(
+            kind=AtStart.UNDECIDED,
+            summary=f"{evidence}: it reads what is in them now",
+            in_flight_only=not found.written_down.intersection(names),
+        ),
+    )
+
+
 def overwritten_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
     """A file was written again after it was read: the source knows it by its name, and never reads it again (SPARK-26875)."""
-    forgotten = set(_forgotten(found, expected))
-    again = [file.address for file, _ in _younger_than_read(found) if file.address not in forgotten]
+    told = {*_forgotten(found, expected), *found.in_flight, *found.written_down}
+    again = [file.address for file, _ in _younger_than_read(found) if file.address not in told]
     if again:
         yield Finding(
             rule="overwritten-input",

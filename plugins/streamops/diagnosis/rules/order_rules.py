@@ -84,17 +84,14 @@ def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterat
                 continue
             gone, lower = _moved_back(had, has)
             if gone or lower:
-                yield _back(before, now, name, gone=gone, lower=lower, reader=_reader_of(facts, now))
-
-
-def _reader_of(facts: CheckpointFacts, entry: OffsetEntry) -> str:
-    """The batch that begins where the entry ends."""
-    return "the next batch" if entry is facts.newest else f"batch {facts.last_offset}, which is in flight,"
+                yield _back(facts, before, now, name, gone=gone, lower=lower)
 
 
 def _back(
-    before: OffsetEntry, now: OffsetEntry, name: str, *, gone: list[str], lower: list[str], reader: str
+    facts: CheckpointFacts, before: OffsetEntry, now: OffsetEntry, name: str, *, gone: list[str], lower: list[str]
 ) -> Finding:
+    is_below = now is not facts.newest
+    reader = f"batch {facts.last_offset}, which is in flight," if is_below else "the next batch"
     file, below = f"{OFFSETS}/{now.batch}", f"{OFFSETS}/{before.batch}"
     evidence = f"source {name}: {listed([*gone, *lower], SHOWN)}"
     is_topic = isinstance(before.offset_by_source.get(name), KafkaOffset)
@@ -120,6 +117,7 @@ def _back(
         start=StartEffect(
             kind=AtStart.UNDECIDED if may_be_right else AtStart.REPEATS,
             summary=f"{file} against {below}: {evidence}: {comes}",
+            in_flight_only=is_below,
         ),
     )
 
@@ -188,7 +186,9 @@ def _copied(facts: CheckpointFacts, before: OffsetEntry, now: OffsetEntry) -> Fi
         repair=repair,
         not_when=not_when,
         start=StartEffect(
-            kind=kind, summary=f"{file} ends exactly where {below} ends, which Spark never plans: {what}"
+            kind=kind,
+            summary=f"{file} ends exactly where {below} ends, which Spark never plans: {what}",
+            in_flight_only=now is not facts.newest,
         ),
     )
 

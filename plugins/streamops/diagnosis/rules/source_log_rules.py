@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from streamops.checkpoint.compact_log import COMPACT_SUFFIX, CompactLog
-from streamops.checkpoint.inspect import CheckpointSnapshot, FileSource
+from streamops.checkpoint.inspect import CheckpointSnapshot, FileSource, input_written_down
 from streamops.checkpoint.layout import OFFSETS
+from streamops.checkpoint.reader import CheckpointFacts
 from streamops.checkpoint.source_log import NEGATIVE_BATCH, SourceLogFacts
 from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset
 from streamops.diagnosis.expectations import Expectations
@@ -49,7 +50,7 @@ def missing_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> 
             meaning=f"which files the query has read is not to be told: {FAILS}, with words like those of a hole in {OFFSETS}"
             if start.kind is AtStart.FAILS
             else start.summary,
-            repair=f"restore {OFFSETS}/{snapshot.facts.last_offset} {BACKUP}: a batch takes one id of a source's log"
+            repair=_other_ids(snapshot.facts, path)
             if source.log_offset > begun + 1
             else f"restore it {BACKUP}, or write it anew: {_rebuilt(found.log if found else CompactLog())}"
             + (
@@ -60,6 +61,15 @@ def missing_source_log(snapshot: CheckpointSnapshot, expected: Expectations) -> 
             not_when="do not delete the source's folder: the error stays the same",
             start=start,
         )
+
+
+def _other_ids(facts: CheckpointFacts, path: str) -> str:
+    """The way out where a batch has taken more than one id of a source's log, which Spark never plans."""
+    newest = f"{OFFSETS}/{facts.last_offset}"
+    return (
+        f"restore {newest} and {OFFSETS}/{facts.last_offset - 1} from a copy of the checkpoint, and what {path} lacks of that"
+        f" copy: a batch takes one id of a source's log"
+    )
 
 
 def _start_behind(source: FileSource, latest: int, begun: int, evidence: str) -> StartEffect:
@@ -198,6 +208,7 @@ def renumbered_source_entries(snapshot: CheckpointSnapshot, expected: Expectatio
                 kind=AtStart.LOSES,
                 summary=f"{names} have another batchId than their name's: batch {snapshot.facts.next_batch} runs without the"
                 " input that they name",
+                in_flight_only=True,
             )
             if taken
             else None,
@@ -266,6 +277,7 @@ def lost_input(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator
             kind=AtStart.LOSES,
             summary=f"{len(snapshot.lost_inputs)} input files of batch {batch} are gone, the first is"
             f" {snapshot.lost_inputs[0]!r}: it runs without them, and no error tells",
+            in_flight_only=not input_written_down(snapshot.sources),
         ),
     )
 
