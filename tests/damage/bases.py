@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -60,6 +61,16 @@ class Base:
 def batches(log: Path) -> list[int]:
     """Ids of the entries of a log."""
     return [int(file.name) for file in log.iterdir() if file.name.isdigit()] if log.is_dir() else []
+
+
+def _copy(source: Path, target: Path) -> None:
+    """A whole folder; without what Spark's maintenance of state, which outlives a query for a moment, renames meanwhile."""
+
+    def unless_gone(file: str, copy: str) -> None:
+        with suppress(FileNotFoundError):
+            shutil.copy2(file, copy)
+
+    shutil.copytree(source, target, copy_function=unless_gone)
 
 
 def variants_of(kind: Kind) -> tuple[str, ...]:
@@ -133,7 +144,7 @@ class Workshop:
             fed += count
             self._must_run(kind, folder, times=count if kind.feeds_itself else 1)
             if number < len(ROUNDS) - 1:
-                shutil.copytree(folder, _archive(folder) / str(number))
+                _copy(folder, _archive(folder) / str(number))
         base.older = _older(folder)
         control = self.copy(base, "stopped")
         for count in (WAITING, LATER):
@@ -162,7 +173,7 @@ class Workshop:
     def undamaged_copy(self, base: Base, variant: str, folder: Path) -> Path:
         """What somebody has put aside of a case's folder before its damage; below it, to be deleted with it."""
         target = folder / "copy"
-        shutil.copytree(base.folder, target)
+        _copy(base.folder, target)
         adapt(target, base.folder, folder)
         if base.kind.source != "kafka":
             for number in range(TOTAL, TOTAL + WAITING):
@@ -175,7 +186,7 @@ class Workshop:
         """A new folder like the base's, with portions that wait to be read."""
         self._serial += 1
         folder = self.root / f"case-{self._serial:05d}"
-        shutil.copytree(base.folder, folder)
+        _copy(base.folder, folder)
         adapt(folder, base.folder, folder)
         if base.kind.source == "kafka":
             Cluster.at(self.spark.bootstrap).create(folder.name, partitions=2)
@@ -191,7 +202,7 @@ class Workshop:
         """An older copy of the folder, adapted to the name of a case's folder; below it, to be deleted with it."""
         target = folder / "older" / str(number)
         if not target.exists():
-            shutil.copytree(base.older[number], target)
+            _copy(base.older[number], target)
             adapt(target, base.folder, folder)
         return target
 
