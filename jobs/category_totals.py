@@ -13,7 +13,7 @@ from pyspark.sql.types import DecimalType, StringType, StructField, StructType, 
 from streamops.spark import StreamContext
 from streamops.spark.amounts import in_cents, is_no_cents
 from streamops.spark.json_records import dead_letters, good, is_ahead, with_json
-from streamops.spark.sinks.merge import merge_by_key
+from streamops.spark.sinks.postgres import merge_by_key
 
 WATERMARK = "10 minutes"
 ORDER = StructType(

@@ -15,7 +15,7 @@ from pyspark.sql.types import StringType, StructField, StructType, TimestampType
 
 from streamops.spark import StreamContext
 from streamops.spark.json_records import dead_letters, with_json
-from streamops.spark.sinks.merge import merge_by_key
+from streamops.spark.sinks.postgres import merge_by_key
 
 CUSTOMER = StructType(
     [

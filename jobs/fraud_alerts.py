@@ -24,7 +24,7 @@ from streamops.spark.json_records import dead_letters, good, is_ahead, is_before
 from streamops.spark.sinks.append import append_once
 from streamops.spark.sinks.batch import cached
 from streamops.spark.sinks.kafka import publish
-from streamops.spark.sinks.merge import newest
+from streamops.spark.sinks.postgres import newest
 from streamops.spark.sinks.rest import post_rows
 
 AS_TEXT = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'", "timeZone": "UTC", "ignoreNullFields": "false"}

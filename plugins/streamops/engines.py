@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from streamops.checkpoint.fingerprint import first_with
+from streamops.checkpoint.offsets import first_with
 from streamops.errors import SettingsError
 
 _RELEASE = re.compile(r"\d+\.\d+\.(\d{1,4})", re.ASCII)

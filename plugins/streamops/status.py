@@ -10,16 +10,14 @@ from streamops.control.drivers import DriverPhase
 from streamops.control.state import Desire, Epoch, Failure, LogState
 from streamops.diagnosis.plan import Safety
 from streamops.failures import advise_restart
-from streamops.failures.cause import cause_of
+from streamops.failures.classify import cause_of
 from streamops.failures.policy import BUDGET_WINDOW
 from streamops.launch import DriverState
 from streamops.liveness import Liveness
 from streamops.operations.act_effects import nobody_since
-from streamops.operations.drift import Drift, drift_between
-from streamops.operations.snapshot import ActContext
+from streamops.operations.snapshot import ActContext, Drift, drift_between
 from streamops.spec import StreamSpec
-from streamops.spec.names import dag_id_of
-from streamops.spec.wire import spec_fingerprint, spec_text
+from streamops.spec.wire import dag_id_of, spec_fingerprint, spec_text
 from streamops.supervision.decision import RESTING, Action, Decision
 from streamops.supervision.observation import EpochFacts, Observation
 from streamops.supervision.supervisor import Look

@@ -23,7 +23,7 @@ from streamops.airflow.checkpoint_health_dag import (
 )
 from streamops.control.layout import control_folder
 from streamops.control.snapshot import load_state
-from streamops.fleet.health_answer import shard_of
+from streamops.fleet.health_round import shard_of
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
 from support.base_checkpoint import INPUT, files

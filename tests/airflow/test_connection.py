@@ -8,8 +8,8 @@ from airflow.sdk.exceptions import TaskDeferred
 from streamops.airflow.operators import StreamOperator
 from streamops.airflow.wiring import with_connection
 from streamops.errors import SettingsError
-from streamops.launch.command import spark_submit_command
-from streamops.supervision.submission import submit_request
+from streamops.launch.local import spark_submit_command
+from streamops.supervision.bundle import submit_request
 from support.records import a_claim, a_state
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from streamops.airflow.kafka_access import kafka_access
 from streamops.errors import SettingsError
-from streamops.kafka.access import KafkaAccess
+from streamops.kafka.broker import KafkaAccess
 from streamops.spec import KafkaSource
 from support.specs import a_stream
 

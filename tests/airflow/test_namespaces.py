@@ -12,8 +12,7 @@ from streamops.airflow.namespaces import own_namespace
 from streamops.airflow.reconcile_dag import AirflowFacts
 from streamops.errors import SettingsError
 from streamops.settings import load_settings
-from streamops.spec.names import dag_id_of
-from streamops.spec.wire import spec_text
+from streamops.spec.wire import dag_id_of, spec_text
 from support.settings import a_declared_stream, a_project
 
 DAG_FILE = """from streamops.airflow.dag_factory import build_dags

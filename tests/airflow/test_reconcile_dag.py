@@ -19,7 +19,7 @@ from streamops.control import codec
 from streamops.control.attendance import Attendance, attendance_address, read_attendance
 from streamops.control.records import Author
 from streamops.reconcile.facts import StreamTask
-from streamops.reconcile.finding_store import AwaitedStream, FindingStore, read_book, write_book
+from streamops.reconcile.finding import AwaitedStream, FindingStore, read_book, write_book
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
 from support.settings import a_declared_stream

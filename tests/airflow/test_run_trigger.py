@@ -14,7 +14,7 @@ from airflow.sdk.execution_time.comms import ErrorResponse, GetTaskStates, TaskS
 from streamops.airflow import run_trigger, triggers
 from streamops.airflow.run_trigger import RunTrigger
 from streamops.control.records import Outcome
-from streamops.settings import follow
+from streamops.settings import in_force
 from support.airflow_runs import RunPlace
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*cannot be called outside of the Task Runner")
@@ -31,7 +31,7 @@ SERVER_IS_AWAY = AirflowRuntimeError(
 def short_pauses(monkeypatch):
     monkeypatch.setattr(triggers, "TROUBLE_PAUSE_SECONDS", 0.02)
     monkeypatch.setattr(run_trigger, "ASK_PAUSE_SECONDS", 0.02)
-    monkeypatch.setattr(follow, "ASK_INTERVAL", timedelta(0))
+    monkeypatch.setattr(in_force, "ASK_INTERVAL", timedelta(0))
 
 
 @pytest.fixture

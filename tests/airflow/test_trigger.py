@@ -17,7 +17,7 @@ from streamops.airflow.triggers import StreamTrigger
 from streamops.control import attendance
 from streamops.control.log import ControlLog
 from streamops.control.records import Parked
-from streamops.settings import follow, load_settings
+from streamops.settings import in_force, load_settings
 from streamops.spec.wire import spec_text
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
@@ -76,7 +76,7 @@ async def off_loop(work, *arguments):
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):
     monkeypatch.setattr(triggers, "TROUBLE_PAUSE_SECONDS", 0.02)
-    monkeypatch.setattr(follow, "ASK_INTERVAL", timedelta(0))
+    monkeypatch.setattr(in_force, "ASK_INTERVAL", timedelta(0))
 
 
 def park(place):

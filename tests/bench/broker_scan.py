@@ -14,7 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from bench.figure import Figure, timed
 from streamops.clock import SystemClock
-from streamops.kafka.access import KafkaAccess
+from streamops.kafka.broker import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from support.provoke.broker import Broker
 

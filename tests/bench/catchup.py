@@ -22,11 +22,10 @@ from streamops.launch import DriverState, Launcher, SubmitRequest
 from streamops.launch.local import LocalLauncher
 from streamops.operations.requests import Requests, this_author
 from streamops.progress import ProgressHistory
-from streamops.progress.history import parse_progress
+from streamops.progress.event import parse_progress
 from streamops.spec import KafkaSource, LaunchSpec, SinkSpec, StreamSpec
 from streamops.storage.local import LocalStorage
-from streamops.supervision.bundle import driver_bundle
-from streamops.supervision.submission import FORCED_CONF
+from streamops.supervision.bundle import FORCED_CONF, driver_bundle
 from streamops.supervision.supervisor import Supervisor
 from streamops_sandbox.orders import OrderGenerator
 from support.cluster import Cluster

@@ -13,8 +13,7 @@ from rich.console import Console
 from fuzz.command import odd_characters, run, write_tree
 from fuzz.samples import CHECKPOINTS
 from streamops.checkpoint.inspect import MAX_INPUT_FOLDERS
-from streamops.cli.check import checkup_fields
-from streamops.cli.check_text import show_checkup
+from streamops.cli.check import checkup_fields, show_checkup
 from streamops.diagnosis.checkup import check
 from streamops.engines import ENGINES
 from streamops.errors import StorageError

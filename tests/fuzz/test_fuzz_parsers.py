@@ -21,9 +21,8 @@ from fuzz.samples import (
 )
 from streamops.checkpoint.commits import parse_commit
 from streamops.checkpoint.compact_log import compact_log
-from streamops.checkpoint.fingerprint import spark_fingerprint
-from streamops.checkpoint.listing import LogListing
-from streamops.checkpoint.offsets import parse_offsets
+from streamops.checkpoint.layout import LogListing
+from streamops.checkpoint.offsets import parse_offsets, spark_fingerprint
 from streamops.checkpoint.sink_log import read_sink_log
 from streamops.checkpoint.source_log import content_kind, parse_initial_offsets, parse_source_entries, parse_start_time
 from streamops.checkpoint.source_offsets import parse_source_offset
@@ -36,8 +35,7 @@ from streamops.control.records import Outcome, Parked
 from streamops.control.registry import RegistryEntry
 from streamops.control.snapshot import FOLD_VERSION, Snapshot
 from streamops.errors import CheckpointError, CorruptRecordError, NewerRecordError
-from streamops.progress.event import parse_event
-from streamops.progress.history import LINES_READ, parse_progress
+from streamops.progress.event import LINES_READ, parse_event, parse_progress
 from support.clock import START
 from support.hostile import Fence, contents, names, texts
 from support.records import a_claim, a_record, a_state, a_submit, an_end

@@ -12,7 +12,7 @@ from streamops.backfill.source_ranges import KafkaRanges
 from streamops.clock import SystemClock
 from streamops.control.kafka_offsets import Offsets
 from streamops.errors import BackfillError
-from streamops.kafka.access import KafkaAccess
+from streamops.kafka.broker import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.spec import KafkaSource
 from streamops.storage.local import LocalStorage

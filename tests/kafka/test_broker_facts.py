@@ -7,8 +7,7 @@ import pytest
 
 from streamops.clock import SystemClock
 from streamops.errors import SettingsError
-from streamops.kafka.access import KafkaAccess
-from streamops.kafka.broker import RecordPlace
+from streamops.kafka.broker import KafkaAccess, RecordPlace
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.retention import OffsetRange, PartitionNeed, PartitionState, SourceNeeds, cover
 

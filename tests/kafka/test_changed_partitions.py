@@ -10,12 +10,11 @@ from streamops.checkpoint import read_checkpoint
 from streamops.clock import SystemClock
 from streamops.diagnosis.plan import Safety
 from streamops.engines import engine_of
-from streamops.kafka.access import KafkaAccess
+from streamops.kafka.broker import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.retention import cover
-from streamops.retention.covered_plan import with_retry
-from streamops.retention.kafka_needs import read_needs
-from streamops.retention.start_effect import changed_since_planned
+from streamops.retention.covered_plan import changed_since_planned, with_retry
+from streamops.retention.source_coverage import read_needs
 from streamops.storage.local import LocalStorage
 from support.kafka_starts import start
 from support.plans import plan_of

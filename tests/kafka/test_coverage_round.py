@@ -12,12 +12,12 @@ from streamops.clock import SystemClock
 from streamops.control.layout import control_folder
 from streamops.diagnosis.companions import inspect_checkpoints
 from streamops.fleet.coverage_round import CoveragePace, CoveragePorts, run_coverage_round
-from streamops.kafka.access import KafkaAccess
+from streamops.kafka.broker import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.retention import PartitionState
 from streamops.retention.coverage_history import read_past
+from streamops.retention.past import topics_seen
 from streamops.retention.source_coverage import SourceCoverage, cluster_of
-from streamops.retention.topics_seen import topics_seen
 from streamops.spec import KafkaSource
 from streamops.storage.memory import MemoryStorage
 from streamops.verdict import Verdict

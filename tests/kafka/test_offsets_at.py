@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from streamops.clock import SystemClock
-from streamops.kafka.access import KafkaAccess
-from streamops.kafka.broker import TimeOffset
+from streamops.kafka.broker import KafkaAccess, TimeOffset
 from streamops.kafka.confluent import ConfluentBroker
 
 pytestmark = pytest.mark.kafka

@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 
 from streamops.clock import SystemClock
 from streamops.kafka import TopicFacts
-from streamops.kafka.access import KafkaAccess
+from streamops.kafka.broker import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.retention import PartitionState
 from streamops.retention.forecast import CHECK_INTERVAL, Basis, Forecast, Waiting, forecast, jumps

@@ -22,9 +22,8 @@ from confluent_kafka.admin import (
 )
 
 from streamops.clock import SystemClock
-from streamops.kafka.access import KafkaAccess
+from streamops.kafka.broker import KafkaAccess, OutgoingRecord
 from streamops.kafka.confluent_sending import ConfluentSender
-from streamops.kafka.sending import OutgoingRecord
 from support.cluster import Cluster
 from support.dead_letters import a_letter, append
 from support.provoke.broker import Broker

@@ -11,8 +11,7 @@ from confluent_kafka.admin import (
 )
 
 from streamops.clock import SystemClock
-from streamops.kafka.access import KafkaAccess, access_of
-from streamops.kafka.broker import RecordPlace
+from streamops.kafka.broker import KafkaAccess, RecordPlace, access_of
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.retention import PartitionNeed, PartitionState, SourceNeeds, cover
 from support.cluster import Cluster

@@ -8,10 +8,10 @@ import pytest
 
 from streamops.checkpoint import read_checkpoint
 from streamops.clock import SystemClock
-from streamops.kafka.access import KafkaAccess
+from streamops.kafka.broker import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.retention import Coverage, PartitionState, cover, needs_of
-from streamops.retention.start_effect import Effect, start_effect
+from streamops.retention.covered_plan import Effect, start_effect
 from streamops.storage.local import LocalStorage
 from support.kafka_starts import start
 

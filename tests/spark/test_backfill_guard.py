@@ -3,8 +3,7 @@
 import pytest
 from pyspark.sql import functions as f
 
-from streamops.spark.backfill_guard import stateful_operators
-from streamops.spark.backfill_run import PINNED_CONFS, pinned_confs
+from streamops.spark.backfill_run import PINNED_CONFS, pinned_confs, stateful_operators
 
 pytestmark = pytest.mark.spark
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from streamops.backfill.asked_text import range_of
+from streamops.backfill.asked import range_of
 from streamops.backfill.backfill_service import BackfillService, RequestedBackfill
 from streamops.control.backfill_plan import BackfillPlan
 from streamops.control.drivers import DriverTraces

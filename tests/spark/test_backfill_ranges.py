@@ -19,7 +19,7 @@ from streamops.backfill import OffsetBound, RangeFound, RequestedRange, TimeBoun
 from streamops.clock import SystemClock
 from streamops.control.kafka_offsets import Offsets
 from streamops.control.records import DriverHandle, Outcome
-from streamops.kafka.access import KafkaAccess
+from streamops.kafka.broker import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from support.backfill_drivers import BackfillBench, pid_of
 from support.cluster import Cluster, a_cluster

@@ -10,8 +10,7 @@ from deltalake import write_deltalake
 
 from streamops.control.layout import control_folder
 from streamops.control.records import ClaimMode, Outcome
-from streamops.cost.batch_cost import batch_costs
-from streamops.cost.steps import Step
+from streamops.cost.batch_cost import Step, batch_costs
 from streamops.diagnosis.last_progress import last_progress
 from streamops.spec import DeltaTableSource, Trigger, TriggerKind
 from support.backfill_drivers import BackfillBench, pid_of

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from streamops.diagnosis.checkup import check
+from streamops.diagnosis.declared_places import SourceInput
 from streamops.diagnosis.plan import Safety
-from streamops.diagnosis.source_input import SourceInput
 from streamops.diagnosis.watch import Watch
 from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage

@@ -8,7 +8,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from streamops.settings.ddl import refused_ddl
+from streamops.settings.resolve_places import refused_ddl
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

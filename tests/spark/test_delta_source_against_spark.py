@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from streamops.diagnosis.checkup import check
+from streamops.diagnosis.declared_places import SourceTable
 from streamops.diagnosis.plan import Safety
-from streamops.diagnosis.source_table import SourceTable
 from streamops.diagnosis.watch import Watch
 from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage

@@ -39,8 +39,7 @@ from streamops.control.state import Epoch
 from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.launch import DriverState, SubmitRequest
-from streamops.launch.command import spark_submit_command
-from streamops.launch.local import LocalLauncher
+from streamops.launch.local import LocalLauncher, spark_submit_command
 from streamops.launch.processes import live_group
 from streamops.spark import runner
 from streamops.spark.report import PROGRESS_KEPT
@@ -49,8 +48,7 @@ from streamops.spec.wire import spec_text
 from streamops.storage import join
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
-from streamops.supervision.bundle import file_sha256
-from streamops.supervision.submission import submit_request
+from streamops.supervision.bundle import file_sha256, submit_request
 from support.specs import SUPERVISOR, a_stream, seconds
 from support.waiting import eventually
 

@@ -1,6 +1,6 @@
 """What the pinned Spark refuses under the triggers of low latency and with asynchronous progress: why the settings do too.
 
-Each row is a refusal of `streamops.settings.triggers`. Where Spark gets to take one back, its row fails, and the rule can go.
+Each row is a refusal of `streamops.settings.resolve`. Where Spark gets to take one back, its row fails, and the rule can go.
 """
 
 import time

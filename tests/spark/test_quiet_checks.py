@@ -20,8 +20,7 @@ import pytest
 
 from streamops.cli.main import main
 from streamops.diagnosis.checkup import check
-from streamops.diagnosis.sample import HealthSample
-from streamops.diagnosis.watch import Watch
+from streamops.diagnosis.watch import HealthSample, Watch
 from streamops.engines import PINNED
 from streamops.errors import StorageError
 from streamops.storage.local import LocalStorage

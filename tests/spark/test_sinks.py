@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from streamops.control.outputs import FilesOutput, Outputs
+from streamops.control.assignment import FilesOutput, Outputs
 from streamops.spark import StreamContext
 from streamops.spark.sinks.append import append_once
 from streamops.spark.sinks.batch import cached, query_id
 from streamops.spark.sinks.files import replace_batch
-from streamops.spark.sinks.merge import merge_by_key, newest
+from streamops.spark.sinks.postgres import merge_by_key, newest
 from support.assignments import an_assignment
 from support.replayed import ReplayedQuery
 

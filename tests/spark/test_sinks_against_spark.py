@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from streamops.diagnosis.checkup import check
-from streamops.diagnosis.observe_sink import SinkPlace
+from streamops.diagnosis.declared_places import SinkPlace
 from streamops.diagnosis.plan import Safety
 from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage

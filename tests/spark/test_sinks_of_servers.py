@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from streamops.control.outputs import JdbcOutput, RestOutput
+from streamops.control.assignment import JdbcOutput, RestOutput
 from streamops.errors import SettingsError
 from streamops.spark.sinks.postgres import BATCHES, STAGING, created_like, noted, upsert_once, upsert_statement
 from streamops.spark.sinks.rest import EndpointError, Patience, Poster, post_rows

@@ -13,11 +13,10 @@ from streamops.airflow import services as act_desk
 from streamops.airflow import wiring
 from streamops.airflow.backfill_operators import BackfillOperator, PlanBackfillOperator
 from streamops.airflow.runs_dag import BACKFILL_DAG, backfill_dag
-from streamops.backfill.derived import backfill_spec
+from streamops.backfill.backfill_service import backfill_spec
 from streamops.clock import SystemClock
 from streamops.control import codec
-from streamops.control.backfill_plan import BackfillPlan
-from streamops.control.backfill_store import backfill_ids, read_plan
+from streamops.control.backfill_plan import BackfillPlan, backfill_ids, read_plan
 from streamops.control.drivers import ExitRecord
 from streamops.control.layout import EXIT, control_folder, driver_folder
 from streamops.control.log import LogReader

@@ -24,8 +24,7 @@ from streamops.spec import KafkaSource, LaunchSpec, SinkSpec, Source, Timings
 from streamops.spec.wire import spec_text
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
-from streamops.supervision.bundle import file_sha256
-from streamops.supervision.submission import submit_request
+from streamops.supervision.bundle import file_sha256, submit_request
 from support.backfills import a_plan
 from support.specs import SUPERVISOR, a_stream, seconds
 from support.waiting import eventually

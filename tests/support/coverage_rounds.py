@@ -16,7 +16,7 @@ from streamops.fleet.health_history import HealthHistory
 from streamops.fleet.observe_health import HealthLook
 from streamops.fleet.verdict_change import VerdictChange
 from streamops.fleet.verdict_store import RoundReport
-from streamops.kafka.access import KafkaAccess
+from streamops.kafka.broker import KafkaAccess
 from streamops.retention.coverage_history import read_past
 from streamops.spec import KafkaSource, StreamSpec
 from streamops.storage import Storage, join

@@ -19,10 +19,9 @@ from streamops.control.records import Outcome
 from streamops.errors import StorageError
 from streamops.launch import SubmitRequest
 from streamops.spark.failure import exit_record
-from streamops.spark.lease import DriverIdentity, Lease
+from streamops.spark.lease import DriverIdentity, Lease, Watchdog
 from streamops.spark.query_watch import QueryView
 from streamops.spark.report import DriverReport
-from streamops.spark.watchdog import Watchdog
 from streamops.storage import Storage, join
 from support.checkpoints import HEADER, QUERY_ID, commit, metadata, positions
 from support.launcher import FakeDriver

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from streamops.control.assignment import assignment_of
 from streamops.spark.context import StreamContext
+from streamops.spark.driver_process import go_round_faults
 from streamops.spark.query import RunningQueries, planned_queries
 from streamops.spark.report import DriverReport
 from streamops.spark.runner import load_define
-from streamops.spark.spark_workarounds import go_round_faults
 from streamops.spec import StreamSpec
 from streamops.spec.wire import spec_text
 from support.records import a_claim

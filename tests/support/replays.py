@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 
 from streamops.control.records import Author
 from streamops.dead_letters import RecordPosition
-from streamops.dead_letters.choice import Candidate, Choice, choose
+from streamops.dead_letters.letter import Candidate, Choice, choose
 from streamops.dead_letters.reading import RawRecord
-from streamops.dead_letters.replay import Replay, first_positions, holders
+from streamops.dead_letters.replay import Replay, ReplayStore, first_positions, holders
 from streamops.dead_letters.replay_service import ReplayService
-from streamops.dead_letters.replay_store import ReplayStore
 from streamops.errors import StorageError
 from streamops.storage.memory import MemoryStorage
 from support.brokers import FakeBroker

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from streamops.kafka.sending import Delivery, Marked, MarkedRecord, OutgoingRecord, Ranges
+from streamops.kafka.broker import Delivery, Marked, MarkedRecord, OutgoingRecord, Ranges
 from support.brokers import FakeBroker
 
 

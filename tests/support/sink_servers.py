@@ -9,7 +9,7 @@ from typing import Any, LiteralString
 import psycopg
 
 from streamops.clock import SystemClock
-from streamops.control.outputs import JdbcOutput, RestOutput
+from streamops.control.assignment import JdbcOutput, RestOutput
 from streamops_sandbox.daemon import Daemons
 from streamops_sandbox.layout import SandboxLayout
 from streamops_sandbox.ports import free_port

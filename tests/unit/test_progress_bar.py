@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamops.cli.progress_bar import counted
+from streamops.cli.console import counted
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamops.storage.mounts import Mount, mount_of
+from streamops.storage.self_test import Mount, mount_of
 
 TABLE = r"""
 22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw

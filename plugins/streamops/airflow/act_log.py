@@ -4,7 +4,7 @@ from typing import Any
 
 from streamops.errors import StreamOpsError
 from streamops.supervision import Action, Look
-from streamops.supervision.driver_log import tail
+from streamops.supervision.endings import tail
 
 LOG_LINES = 50
 """Lines of a dead driver's log that go into the task log."""

@@ -10,8 +10,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from streamops.airflow.services import build_desk
 from streamops.airflow.single_flight import OneLook
-from streamops.operations.act_plan import Act
-from streamops.operations.act_progress import ActProgress, AwaitedStart, Stage
+from streamops.operations.act_plan import Act, ActProgress, AwaitedStart, Stage
 from streamops.operations.stream_operations import StreamOperations
 
 T = TypeVar("T")

@@ -10,14 +10,12 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from streamops.airflow.run_operator import RunOperator, actor_of
 from streamops.airflow.services import build_backfill_desk
-from streamops.backfill.asked_text import range_of
-from streamops.backfill.backfill_service import BackfillService, PlannedBackfill, RequestedBackfill
+from streamops.backfill.asked import range_of
+from streamops.backfill.backfill_service import BUDGET, BackfillService, PlannedBackfill, RequestedBackfill
 from streamops.backfill.backfill_text import plan_lines, refusal_lines
-from streamops.backfill.budget import BUDGET
 from streamops.backfill.report import RunOutcome
 from streamops.backfill.run_service import RunService
-from streamops.control.backfill_plan import BackfillPlan
-from streamops.control.backfill_store import id_from
+from streamops.control.backfill_plan import BackfillPlan, id_from
 from streamops.errors import BackfillError, ControlLogError, ObjectExistsError, SettingsError, StreamOpsError
 from streamops.settings.folders import asked_folder
 from streamops.settings.load import project_root

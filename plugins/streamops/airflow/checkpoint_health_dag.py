@@ -26,7 +26,7 @@ from streamops.fleet.verdict_store import RoundPace, RoundReport
 from streamops.operations.requests import this_author
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
-from streamops.spec.names import namespaced
+from streamops.spec.wire import namespaced
 
 CHECKPOINT_HEALTH_DAG = "streamops_checkpoint_health"
 

@@ -18,7 +18,7 @@ from streamops.airflow.runs_dag import BACKFILL_DAG, CATCHUP_DAG, backfill_dag, 
 from streamops.errors import SettingsError
 from streamops.settings import Settings, settings_in_force
 from streamops.spec import Mode, StreamSpec
-from streamops.spec.names import dag_id_of, namespaced
+from streamops.spec.wire import dag_id_of, namespaced
 
 
 def build_dags(config: str) -> Iterator[DAG]:

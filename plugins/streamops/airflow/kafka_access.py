@@ -5,7 +5,7 @@ from typing import Any
 from airflow.sdk import BaseHook
 
 from streamops.errors import SettingsError
-from streamops.kafka.access import KafkaAccess, access_of
+from streamops.kafka.broker import KafkaAccess, access_of
 from streamops.spec import StreamSpec
 
 KAFKA_CONNECTION_TYPE = "kafka"

@@ -13,12 +13,11 @@ from streamops.airflow.explicit_dag import FORMS_AT_ONCE, URGENT, explicit_dag
 from streamops.airflow.forms import reason_param, stream_param
 from streamops.airflow.services import build_desk
 from streamops.errors import ControlLogError, SettingsError
-from streamops.operations.act_plan import Act, ActPlan
-from streamops.operations.act_progress import AwaitedStart, Stage
-from streamops.operations.find_request import FoundRequest
+from streamops.operations.act_plan import Act, ActPlan, AwaitedStart, Stage
+from streamops.operations.log_tail import FoundRequest
 from streamops.operations.stream_operations import StreamOperations
 from streamops.settings import Settings
-from streamops.spec.names import namespaced
+from streamops.spec.wire import namespaced
 
 OPS_DAG = "streamops_ops"
 

@@ -24,7 +24,7 @@ from streamops.reconcile.finding import ReconcileFinding, told
 from streamops.reconcile.observe import written_at
 from streamops.settings import Settings, settings_in_force
 from streamops.spec import Mode
-from streamops.spec.names import catchup_dag_id, namespaced, stream_dag_id
+from streamops.spec.wire import catchup_dag_id, namespaced, stream_dag_id
 
 log = logging.getLogger(__name__)
 

@@ -26,12 +26,11 @@ from streamops.fleet.coverage_round import CoveragePace, CoveragePorts, look_at_
 from streamops.fleet.observe_health import HealthLook
 from streamops.fleet.verdict_change import OnChange
 from streamops.fleet.verdict_store import RoundReport
-from streamops.kafka.access import KafkaAccess
-from streamops.kafka.broker import Broker
+from streamops.kafka.broker import Broker, KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
-from streamops.spec.names import namespaced
+from streamops.spec.wire import namespaced
 
 RETENTION_COVERAGE_DAG = "streamops_retention_coverage"
 

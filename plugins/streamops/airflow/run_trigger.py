@@ -13,9 +13,8 @@ from streamops.airflow.declared_supervisor import DeclaredSupervisor
 from streamops.airflow.run_end import ENDED_STATES, RunOfTask
 from streamops.airflow.triggers import StreamTrigger
 from streamops.backfill import progress_of
-from streamops.backfill.derived import backfill_spec
-from streamops.control.backfill_plan import BackfillPlan
-from streamops.control.backfill_store import read_plan
+from streamops.backfill.backfill_service import backfill_spec
+from streamops.control.backfill_plan import BackfillPlan, read_plan
 from streamops.diagnosis.companions import read_checkpoints
 from streamops.errors import StreamOpsError
 from streamops.spec import StreamSpec

@@ -8,11 +8,11 @@ from streamops.airflow.backfill_operators import BackfillOperator, PlanBackfillO
 from streamops.airflow.explicit_dag import FORMS_AT_ONCE, URGENT, explicit_dag
 from streamops.airflow.forms import reason_param, stream_param
 from streamops.airflow.run_operator import RunOperator
-from streamops.backfill.asked_text import EXPECTED
+from streamops.backfill.asked import EXPECTED
 from streamops.backfill.backfill_service import CHUNK
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
-from streamops.spec.names import dag_id_of, namespaced
+from streamops.spec.wire import dag_id_of, namespaced
 
 BACKFILL_DAG = "streamops_backfill"
 CATCHUP_DAG = "streamops_catchup"

@@ -2,11 +2,10 @@
 
 from streamops.airflow.kafka_access import kafka_access
 from streamops.airflow.wiring import supervisor_of
-from streamops.backfill.backfill_service import BackfillService, places_of
-from streamops.backfill.derived import backfill_spec
+from streamops.backfill.backfill_service import BackfillService, backfill_spec, places_of
 from streamops.backfill.run_service import RunService
 from streamops.clock import SystemClock
-from streamops.control.backfill_store import read_plan
+from streamops.control.backfill_plan import read_plan
 from streamops.control.layout import control_folder
 from streamops.control.snapshot import load_state
 from streamops.kafka.confluent import ConfluentBroker

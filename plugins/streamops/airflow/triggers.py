@@ -20,7 +20,7 @@ from streamops.airflow.declared_supervisor import DeclaredSupervisor
 from streamops.airflow.single_flight import OneLook
 from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
-from streamops.settings.follow import SharedSettings
+from streamops.settings.in_force import SharedSettings
 from streamops.spec import StreamSpec
 from streamops.supervision import Action, Look, Supervisor
 

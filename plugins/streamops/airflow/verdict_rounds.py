@@ -11,14 +11,14 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from streamops.airflow.explicit_dag import CONFIG_ERRORS_DAG, explicit_dag, tried_once
 from streamops.errors import SettingsError
-from streamops.fleet.health_answer import answer_of, shard_of, summary_of, tasks_of
+from streamops.fleet.health_round import answer_of, shard_of, summary_of, tasks_of
 from streamops.fleet.observe_health import HealthLook
 from streamops.fleet.verdict_change import OnChange, VerdictChange, load_on_change
 from streamops.fleet.verdict_store import RoundReport
 from streamops.settings import Settings, settings_in_force
 from streamops.spec import StreamSpec
 from streamops.spec.health_rounds import HealthRounds
-from streamops.spec.names import namespaced
+from streamops.spec.wire import namespaced
 from streamops.verdict import Verdict
 
 log = logging.getLogger(__name__)

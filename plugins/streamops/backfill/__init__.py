@@ -12,11 +12,17 @@ from streamops.backfill.asked import (
     TimeBound,
     VersionBound,
 )
-from streamops.backfill.bounds import expired_between, find_range
-from streamops.backfill.chunks import chunks_of
-from streamops.backfill.estimate import BackfillEstimate, estimate_backfill
-from streamops.backfill.progress import BackfillProgress, progress_of
-from streamops.backfill.sink_effect import OwnSink, SinkChosen, SinkRefused, choose_sink
+from streamops.backfill.bounds import chunks_of, expired_between, find_range
+from streamops.backfill.effects import (
+    BackfillEstimate,
+    BackfillProgress,
+    OwnSink,
+    SinkChosen,
+    SinkRefused,
+    choose_sink,
+    estimate_backfill,
+    progress_of,
+)
 
 __all__ = [
     "BackfillEstimate",

@@ -1,7 +1,8 @@
 """Where backfills of one stream are planned, asked for and followed; the same for the terminal and for Airflow."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from streamops.backfill import (
     BackfillEstimate,
@@ -16,20 +17,41 @@ from streamops.backfill import (
     estimate_backfill,
     progress_of,
 )
-from streamops.backfill.derived import backfill_spec
 from streamops.backfill.source_ranges import FolderRanges, KafkaRanges, SourceRanges, TableRanges
 from streamops.clock import Clock
-from streamops.control.backfill_plan import BackfillPlan, Counted
-from streamops.control.backfill_store import backfill_ids, read_plan, write_plan
-from streamops.control.layout import backfills_folder, control_folder
-from streamops.control.records import Author
+from streamops.control.backfill_plan import BackfillPlan, Counted, backfill_ids, derived_name, read_plan, write_plan
+from streamops.control.layout import backfill_checkpoint, backfills_folder, control_folder
+from streamops.control.records import Author, ClaimMode
 from streamops.control.texts import checked_reason
 from streamops.diagnosis.companions import read_checkpoints
 from streamops.diagnosis.last_progress import last_progress
 from streamops.errors import BackfillError, SettingsError
 from streamops.kafka.broker import Broker
-from streamops.spec import CustomSource, DeltaTableSource, FilesSource, StreamSpec
+from streamops.spec import CustomSource, DeltaTableSource, FilesSource, Mode, SinkSpec, StreamSpec, Trigger, TriggerKind
 from streamops.storage import Storage, join
+
+BUDGET = timedelta(days=7)
+"""Then it is stopped between two steps: one that nobody remembers must not run for ever."""
+
+
+def backfill_spec(spec: StreamSpec, plan: BackfillPlan) -> StreamSpec:
+    """The declared stream's job and policies, the plan's range and sink, the resources of its catch-ups.
+
+    `once` runs exactly the batch that is written down for it: Spark's Kafka source has no ending offsets in a stream.
+    """
+    return replace(
+        spec,
+        name=derived_name(spec.name, plan.id),
+        description=f"Backfill {plan.id} of {spec.name}: {plan.asked}",
+        checkpoint=backfill_checkpoint(spec.checkpoint, plan.id),
+        # Nothing but the plan's tables: a topic or an endpoint that was declared later is not for records of the past.
+        sink=SinkSpec(table=plan.table, dead_letters=plan.dead_letters, guarantee=spec.sink.guarantee),
+        mode=Mode.BACKFILL,
+        trigger=Trigger(kind=TriggerKind.ONCE),
+        schedule=None,
+        launch=spec.as_run(ClaimMode.CATCHUP).launch,
+    )
+
 
 CHUNK = 1_000_000
 """Records of a step where nobody says: small enough to show progress and to lose little by a kill."""

@@ -1,12 +1,13 @@
-"""What came of a bounded run, from the control log and from what its drivers left. Pure."""
+"""What came of a bounded run or a backfill, from the control log and from what its drivers left. Pure."""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from streamops.backfill import BackfillProgress
 from streamops.control.records import (
     Claimed,
     DriverEnded,
@@ -182,3 +183,12 @@ def _seconds(within: Sequence[Record], epochs: Sequence[int], ends: Sequence[Rec
     sign = last.body.last_sign_at if isinstance(last.body, DriverEnded) else None
     # Two clocks may have written these: never less than nothing.
     return max(timedelta(0), min(last.at, sign or last.at) - submits[0]).total_seconds()
+
+
+def outcome_of(report: RunReport, progress: BackfillProgress) -> RunReport:
+    """The report on a run of a backfill: finished when the whole range is committed, whatever has ended its last driver.
+
+    One that is killed or stopped right behind its last commit leaves no word of it, and nothing is left for another.
+    """
+    is_finished = report.is_over and progress.is_done
+    return replace(report, outcome=RunOutcome.FINISHED) if is_finished else report

@@ -1,35 +1,92 @@
 """Where bounded runs of one stream are planned, asked for, followed and ended; the same for the terminal and for Airflow."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from streamops.backfill.pending_input import PendingInput, news_of
 from streamops.backfill.report import RunReport, report_run
-from streamops.checkpoint.damage import DamagedFileError
-from streamops.checkpoint.layout import OFFSETS
+from streamops.checkpoint.inspect import CheckpointSnapshot
+from streamops.checkpoint.layout import OFFSETS, DamagedFileError
 from streamops.checkpoint.offsets import parse_offsets
 from streamops.clock import Clock
 from streamops.control.drivers import DriverTraces, driver_instances, traces_among
 from streamops.control.layout import control_folder
 from streamops.control.log import LogReader
 from streamops.control.records import MaintenanceBegun, Record, Released
+from streamops.diagnosis.checkup_text import printable
 from streamops.diagnosis.last_progress import last_progress
 from streamops.diagnosis.plan import Safety, accepts
 from streamops.errors import ControlLogError, StreamOpsError
 from streamops.operations.act_effects import budget_of_release, in_seconds, stop_effect, unattended
-from streamops.operations.act_plan import Act, ActPlan
-from streamops.operations.act_progress import ActProgress, Stage, why_it_lives
-from streamops.operations.find_request import find_record
-from streamops.operations.log_tail import records_backwards
+from streamops.operations.act_plan import Act, ActPlan, ActProgress, Stage, why_it_lives
+from streamops.operations.log_tail import find_record, records_backwards
 from streamops.operations.snapshot import StreamSnapshot
 from streamops.operations.stream_operations import StreamOperations
-from streamops.retention.catch_up import catch_up, throughput_of
-from streamops.retention.observe_backlog import read_backlogs
+from streamops.retention import Coverage, PartitionState
+from streamops.retention.backlog import Backlog, read_backlogs
+from streamops.retention.growth import catch_up, throughput_of
 from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage, join
 from streamops.supervision.cli_hints import to_release
 from streamops.supervision.decision import NEEDS_A_PERSON, Action
 from streamops.supervision.supervisor import Look, Supervisor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingInput:
+    """What waits for a run."""
+
+    has_any: bool | None
+    """None where nobody can tell: that is no reason to leave a run out."""
+    reason: str
+    offsets: int | None = None
+    """How many wait for the stream's own query; at most so many records."""
+
+
+def news_of(
+    checkpoints: Sequence[CheckpointSnapshot], coverages: Sequence[Coverage], backlogs: Sequence[Backlog] = ()
+) -> PendingInput:
+    """What waits for the stream's query and its companions together; `backlogs` of one that reads no Kafka.
+
+    A batch in flight is work as well. In a topic with compaction or transactions the lag may never reach 0: a run finds an
+    empty batch there.
+    """
+    own = checkpoints[0].facts
+    offsets = coverages[0].lag if coverages else None
+    if own.is_new:
+        return PendingInput(has_any=True, reason="the query has never run", offsets=offsets)
+    pending = [one.facts.last_offset for one in checkpoints if one.facts.has_pending_batch]
+    if pending:
+        return PendingInput(has_any=True, reason=f"batch {pending[0]} is in flight", offsets=offsets)
+    if backlogs:
+        return _beside_kafka(backlogs)
+    partitions = [one for coverage in coverages for one in coverage.partitions]
+    if any(one.standing is PartitionState.NEW for one in partitions):
+        return PendingInput(has_any=True, reason="there are partitions that were never read", offsets=offsets)
+    lags = [coverage.lag for coverage in coverages]
+    if any(lags):
+        behind = offsets or max(lag for lag in lags if lag)
+        return PendingInput(has_any=True, reason=f"{behind} offsets wait", offsets=offsets)
+    if not partitions or None in lags:
+        return PendingInput(has_any=None, reason="what the source holds could not be asked")
+    # Companions read the same partitions.
+    ends = list(dict.fromkeys(f"{one.topic}-{one.partition} ends at {one.latest}" for one in partitions))
+    more = f" and {len(ends) - _SHOWN} more" if len(ends) > _SHOWN else ""
+    reason = f"nothing new since batch {own.last_offset}: {', '.join(ends[:_SHOWN])}{more}"
+    return PendingInput(has_any=False, reason=reason, offsets=0)
+
+
+def _beside_kafka(backlogs: Sequence[Backlog]) -> PendingInput:
+    """Something waits where it waits for one query; nothing does only where that is known of each."""
+    told = next((one for one in backlogs if one.has_any), None)
+    told = told or next((one for one in backlogs if one.has_any is None), backlogs[0])
+    reason = f"nothing new: {told.reason}" if told.has_any is False else told.reason
+    return PendingInput(has_any=told.has_any, reason=printable(reason))
+
+
+_SHOWN = 8
+"""Partitions that a reason names."""
+
 
 START = timedelta(seconds=15)
 """What a driver takes from its submit to its first batch, about: Spark's own start, and its first plan."""

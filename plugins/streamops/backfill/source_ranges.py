@@ -15,13 +15,11 @@ from streamops.backfill import (
 )
 from streamops.backfill.asked import Bound, ExpiredFile, ExpiredVersions, Missing, OffsetBound, PatternBound
 from streamops.backfill.bounds import other_topics
-from streamops.backfill.files import steps_of_files
-from streamops.backfill.folder_files import folder_files
+from streamops.backfill.files import folder_files, steps_of_files
 from streamops.backfill.versions import RequestedTable, find_versions, steps_of_versions
-from streamops.control.backfill_places import FilesPlace, TablePlace
+from streamops.control.backfill_places import FilesPlace, TablePlace, altered_files
 from streamops.control.backfill_plan import BackfillPlan, Counted
 from streamops.control.kafka_offsets import Offsets, Partition
-from streamops.control.planned_files import altered_files
 from streamops.control.records import TopicSeen
 from streamops.deltalog import read_delta_table, read_pending
 from streamops.deltalog.versions import version_contents, written_versions

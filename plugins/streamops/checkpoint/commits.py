@@ -7,8 +7,16 @@ the next version, `v3` (4.2 on) describes the sinks as well.
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from streamops.checkpoint.damage import Damage, DamagedFileError, text_lines, version_error
-from streamops.checkpoint.layout import java_long, json_value, long_or_none, quoted
+from streamops.checkpoint.layout import (
+    Damage,
+    DamagedFileError,
+    java_long,
+    json_value,
+    long_or_none,
+    quoted,
+    text_lines,
+    version_error,
+)
 
 SUPPORTED_VERSIONS = ("v1", "v2", "v3")
 _TRIMMED = "".join(map(chr, range(33)))

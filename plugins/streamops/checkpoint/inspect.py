@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
-from streamops.checkpoint.layout import COMMITS, OFFSETS
-from streamops.checkpoint.listing import read_listing
+from streamops.checkpoint.layout import COMMITS, OFFSETS, read_listing
 from streamops.checkpoint.offsets import OffsetEntry
-from streamops.checkpoint.place import Place, read_place
+from streamops.checkpoint.place import Place, Twin, read_place, read_twins
 from streamops.checkpoint.reader import CheckpointFacts, read_checkpoint
 from streamops.checkpoint.source_entries import SourceFile
 from streamops.checkpoint.source_log import SourceLogFacts, SourceLogs, read_source_logs
@@ -15,7 +14,6 @@ from streamops.checkpoint.source_offsets import FileOffset
 from streamops.checkpoint.state import StateFacts, read_state
 from streamops.checkpoint.state_changes import LZ4, read_changes
 from streamops.checkpoint.state_snapshots import BrokenStateFile, StateFileFacts, read_snapshots
-from streamops.checkpoint.twins import Twin, read_twins
 from streamops.errors import StorageError
 from streamops.storage import ReadableStorage, join, parent
 

@@ -1,11 +1,20 @@
-"""What the files of a checkpoint have in common: names, sizes, and how their text is taken apart.
+"""What the files of a checkpoint have in common: names, sizes, how their text is taken apart, and in what way one is broken.
 
 What Spark 4.2.0 makes of odd numbers, ids and JSON was tried on its own classes.
+
+Spark classes: HDFSMetadataLog for what counts as a batch, CheckpointFileManager and Hadoop's ChecksumFileSystem for what
+lies beside them; 3.5 to 4.3.
 """
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import filterfalse, pairwise
+
+from streamops.errors import CheckpointError
+from streamops.storage import ReadableStorage
 
 METADATA = "metadata"
 OFFSETS = "offsets"
@@ -139,3 +148,171 @@ def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
 _JSON_BLANKS = " \t\r\n"
 _ANY_JSON = json.JSONDecoder(parse_int=_number)
 _SPARK_JSON = json.JSONDecoder(parse_int=_number, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+
+
+SHOWN_NAMES = 20
+"""Enough to recognise what lies there; a folder may hold any number of strangers."""
+
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_TEMPORARY = re.compile(rf"\.([^.]+)\.{_UUID}(?:\.TID\d+)?\.tmp", re.ASCII)
+_CHECKSUM_END = ".crc"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """Names of one kind, as they are on disk: escape them before you show them."""
+
+    count: int = 0
+    first: tuple[str, ...] = ()
+    """At most SHOWN_NAMES, in the order of the listing."""
+
+    @classmethod
+    def of(cls, names: list[str]) -> "Names":
+        """Counts all, keeps the first."""
+        return cls(count=len(names), first=tuple(names[:SHOWN_NAMES]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogListing:
+    """One log's folder at one moment."""
+
+    ids: tuple[int, ...] = ()
+    """Every batch that Spark counts, in order and once."""
+    odd: tuple[str, ...] = ()
+    """Names that count as a batch and that Spark never writes: `00004`, `-1`, `+3`."""
+    temporaries: Names = Names()
+    """`.7.<uuid>.tmp` and `.7.<uuid>.TID3.tmp`: left by a crash, never read, never deleted by Spark."""
+    checksums: Names = Names()
+    """`.7.crc`: Hadoop's side files on local file systems, of batches and of temporaries; that one is missing proves nothing."""
+    foreign: Names = Names()
+    """Everything else. Spark passes over it."""
+    orphan_checksums: tuple[int, ...] = ()
+    """Batches above the newest whose side file is there without them: whoever writes that batch finds it in the way."""
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> "LogListing":
+        """Sorts the names of a folder."""
+        names = tuple(names)
+        # In one go: a log that nobody cleans up has a hundred thousand of them, and next to nothing else.
+        ordinary = list(filter(ORDINARY_ID.fullmatch, names))
+        ids = list(map(int, ordinary))
+        others = () if len(ordinary) == len(names) else filterfalse(frozenset(ordinary).__contains__, names)
+        odd: list[str] = []
+        temporaries: list[str] = []
+        checksums: list[str] = []
+        foreign: list[str] = []
+        for name in others:
+            if name.startswith("."):
+                _hidden_kind(name, temporaries, checksums, foreign).append(name)
+            elif (batch := batch_id(name)) is None:
+                foreign.append(name)
+            else:
+                ids.append(batch)
+                if batch < 0 or name != str(batch):
+                    odd.append(name)
+        return cls(
+            ids=tuple(sorted(set(ids) if odd else ids)),
+            odd=tuple(odd),
+            temporaries=Names.of(temporaries),
+            checksums=Names.of(checksums),
+            foreign=Names.of(foreign),
+            orphan_checksums=_orphans(checksums, newest=max(ids, default=-1)),
+        )
+
+    @property
+    def highest(self) -> int:
+        """The newest batch; -1 for a log without entries."""
+        return self.ids[-1] if self.ids else -1
+
+    def holes(self) -> tuple[range, ...]:
+        """The batches that are missing between the lowest and the highest, as ranges: one may span the whole of a long.
+
+        Normal with async progress tracking when both logs have the same; below the newest two entries Spark never looks.
+        """
+        if not self.has_holes:
+            return ()
+        return tuple(range(low + 1, high) for low, high in pairwise(self.ids) if high - low > 1)
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether a batch is missing between the lowest and the highest; told without a walk over them."""
+        return bool(self.ids) and self.ids[-1] - self.ids[0] + 1 > len(self.ids)
+
+
+def read_listing(storage: ReadableStorage, folder: str) -> LogListing:
+    """The listing of a folder; empty when there is no such folder. Raises StorageError when it can't be asked."""
+    return LogListing.of(storage.list(folder))
+
+
+def _orphans(checksums: list[str], *, newest: int) -> tuple[int, ...]:
+    batches = (batch_id(name[1:].removesuffix(".crc")) for name in checksums)
+    return tuple(sorted({batch for batch in batches if batch is not None and batch > newest}))
+
+
+def _hidden_kind(name: str, temporaries: list[str], checksums: list[str], foreign: list[str]) -> list[str]:
+    if name.endswith(_CHECKSUM_END):
+        main = name[1:].removesuffix(_CHECKSUM_END)
+        return checksums if batch_id(main) is not None or _is_temporary(main) else foreign
+    return temporaries if _is_temporary(name) else foreign
+
+
+def _is_temporary(name: str) -> bool:
+    temporary = _TEMPORARY.fullmatch(name)
+    return temporary is not None and batch_id(temporary[1]) is not None
+
+
+class Damage(StrEnum):
+    """What is wrong with a file that Spark would read."""
+
+    EMPTY = "empty"
+    VERSION = "version"
+    """Written by a Spark that is newer than any we know."""
+    MALFORMED_VERSION = "malformed-version"
+    """The first line is no version at all."""
+    NO_HEADER = "no-header"
+    NO_SOURCE = "no-source"
+    HEADER = "header"
+    BLANK_HEADER = "blank-header"
+    """As continuous mode writes it, or an edited entry."""
+    SOURCE = "source"
+    """A source's offset is cut or no JSON."""
+    SOURCE_ID = "source-id"
+    """A line of v2 does not begin with the id of a source."""
+    NO_COLON = "no-colon"
+    """A line of v2 holds no colon, so no id can be told from its text."""
+    BODY = "body"
+    NO_QUERY_ID = "no-query-id"
+    """There is JSON, and no text under `id`."""
+    NULL_QUERY_ID = "null-query-id"
+    """The file or its id is null, on which Java fails in words of its own."""
+    QUERY_ID = "query-id"
+    """The id is none."""
+    NOT_UNDER_ITS_NAME = "not-under-its-name"
+    """`00004` is listed as batch 4, and Spark then reads `4`."""
+    TOO_LARGE = "too-large"
+    NO_TEXT = "no-text"
+    """Bytes that are no UTF-8."""
+    NO_FILE = "no-file"
+    """A folder, a FIFO or a loop of links lies there."""
+
+
+class DamagedFileError(CheckpointError):
+    """A file that Spark would read and could not; the message names file and line."""
+
+    def __init__(self, damage: Damage, message: str) -> None:
+        super().__init__(message)
+        self.damage = damage
+
+
+def text_lines(content: bytes, *, address: str) -> list[str]:
+    """The lines of an entry of a log; DamagedFileError where it is no text."""
+    try:
+        return lines_of(content)
+    except ValueError as error:
+        raise DamagedFileError(Damage.NO_TEXT, f"{address}: {error}") from error
+
+
+def version_error(version: str, message: str) -> DamagedFileError:
+    """For a first line that is none of the versions we know: `v99` is too new, `vX` is damage."""
+    is_version = version.startswith("v") and version[1:].isascii() and version[1:].isdigit()
+    return DamagedFileError(Damage.VERSION if is_version else Damage.MALFORMED_VERSION, message)

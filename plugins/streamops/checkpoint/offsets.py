@@ -1,16 +1,23 @@
-"""One entry of the offset log: what a batch was planned to read, written before the batch runs.
+"""One entry of the offset log: what a batch was planned to read, written before the batch runs, and by which Spark.
 
 Spark classes: OffsetSeqLog and OffsetSeqMetadata, 3.5 to 4.3. `v1`, a header line of JSON, one line for each source in
 plan order; `-` where a source has never had an offset. `v2` (4.2 on) puts `<source id>:` before each source's text.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from streamops.checkpoint.damage import Damage, DamagedFileError, text_lines, version_error
-from streamops.checkpoint.layout import json_value, long_or_none, quoted
+from streamops.checkpoint.layout import (
+    Damage,
+    DamagedFileError,
+    json_value,
+    long_or_none,
+    quoted,
+    text_lines,
+    version_error,
+)
 from streamops.checkpoint.source_offsets import (
     ContinuousRateOffset,
     KafkaOffset,
@@ -20,6 +27,50 @@ from streamops.checkpoint.source_offsets import (
     parse_source_offset,
     says_nothing,
 )
+
+_STREAMING = "spark.sql.streaming."
+
+_NEW_KEYS: tuple[tuple[str, frozenset[str]], ...] = (
+    (
+        "4.3",
+        frozenset(
+            {
+                "spark.sql.dropDuplicates.deterministicKeyOrder.enabled",
+                _STREAMING + "statefulOperator.alwaysNullableOutput.enabled",
+            }
+        ),
+    ),
+    (
+        "4.2",
+        frozenset(
+            {
+                _STREAMING + "stateStore.rocksdb.mergeOperatorVersion",
+                _STREAMING + "stateStore.rowChecksum.enabled",
+                _STREAMING + "queryEvolution.enableSourceEvolution",
+                "spark.sql.function.protobufExtensions.enabled",
+            }
+        ),
+    ),
+    ("4.0", frozenset({_STREAMING + "stateStore.encodingFormat"})),
+    ("3.5", frozenset({"spark.sql.shuffle.partitions", _STREAMING + "stateStore.providerClass"})),
+)
+"""Keys that a version writes and the one before did not (OffsetSeqMetadata, seen in real files); newest first, because
+each version writes the older ones' keys as well."""
+
+
+def spark_fingerprint(conf_keys: Iterable[str]) -> str:
+    """`3.5`, `4.0`, `4.2` or `4.3` by the newest key that is known; empty when none is.
+
+    `4.0` stands for 4.0 and 4.1, which pin the same keys; `3.5` for everything older as well, `4.3` for everything newer.
+    """
+    keys = frozenset(conf_keys)
+    return next((version for version, new in _NEW_KEYS if keys & new), "")
+
+
+def first_with(conf_key: str) -> str:
+    """The first Spark that pins a setting; `3.5` for all that are older."""
+    return next((version for version, new in _NEW_KEYS if conf_key in new), "3.5")
+
 
 SUPPORTED_VERSIONS = ("v1", "v2")
 NO_OFFSET = "-"

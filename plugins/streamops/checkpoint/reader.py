@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from streamops.checkpoint.commits import CommitEntry, parse_commit
-from streamops.checkpoint.damage import Damage, DamagedFileError
-from streamops.checkpoint.fingerprint import spark_fingerprint
 from streamops.checkpoint.layout import (
     COMMIT_LIMIT,
     COMMITS,
@@ -20,12 +18,15 @@ from streamops.checkpoint.layout import (
     METADATA_LIMIT,
     OFFSETS,
     OFFSETS_LIMIT,
+    Damage,
+    DamagedFileError,
+    LogListing,
     batch_id,
     json_value,
     quoted,
+    read_listing,
 )
-from streamops.checkpoint.listing import LogListing, read_listing
-from streamops.checkpoint.offsets import OffsetEntry, parse_offsets
+from streamops.checkpoint.offsets import OffsetEntry, parse_offsets, spark_fingerprint
 from streamops.errors import ObjectIsNoFileError, ObjectNotFoundError, ObjectTooLargeError, StorageError
 from streamops.storage import ReadableStorage, join
 from streamops.storage.side_files import is_stale

@@ -1,27 +1,72 @@
 """Whether the files of changes that a start loads are whole: deltas and snapshots of the HDFS provider, RocksDB's changelogs.
 
+Spark's default codec for state is `lz4`: lz4-java's LZ4BlockOutputStream, 3.5 to 4.3. Each block has a head of 21 bytes with
+its lengths and the XXHash32 of its content; a block without content ends the stream.
+
 Spark classes: HDFSBackedStateStoreProvider, StateStoreChangelogWriter; 3.5 to 4.3. A load fails on an empty or cut file and
 on one with a changed byte, and reads nothing behind the mark at the end (tried on 4.2.0 with each provider, with and without
 side files; Hadoop's side files are not asked for them).
 """
 
 import json
+import struct
 from collections import Counter
 from collections.abc import Collection, Sequence
 from io import BytesIO
 
-from streamops.checkpoint.lz4_blocks import MAGIC, unpacked
+import lz4.block
+import xxhash
+
 from streamops.checkpoint.state_metadata import java_text
-from streamops.checkpoint.state_snapshots import (
-    NO_CHECKSUMS,
-    BrokenStateFile,
-    Checksums,
-    StateFileFacts,
-    spark_trouble,
-)
+from streamops.checkpoint.state_snapshots import NO_CHECKSUMS, BrokenStateFile, Checksums, StateFileFacts, spark_trouble
 from streamops.errors import ObjectNotFoundError, ObjectTooLargeError
 from streamops.storage import ReadableStorage, join, parent
 from streamops.storage.side_files import is_stale
+
+MAGIC = b"LZ4Block"
+_HEAD = struct.Struct("<8sBIII")
+_STORED, _COMPRESSED = 0x10, 0x20
+_SEED = 0x9747B28C
+_CHECKED = 0x0FFFFFFF
+"""The bits of a hash that are written: java.util.zip.Checksum of StreamingXXHash32."""
+MAX_CONTENT = 64 * 1024 * 1024
+"""Bytes that are unpacked; what comes behind is not looked at."""
+
+
+def unpacked(content: bytes) -> tuple[bytes, str]:
+    """What the blocks hold up to the end, or up to the first that can't be read, and why it can't; empty for no trouble."""
+    found = bytearray()
+    at = 0
+    while len(found) < MAX_CONTENT:
+        head = content[at : at + _HEAD.size]
+        if len(head) < _HEAD.size or not head.startswith(MAGIC):
+            return bytes(found), f"no whole block at byte {at} of {len(content)}"
+        _, token, packed_size, size, checksum = _HEAD.unpack(head)
+        if size == 0:
+            break
+        at += _HEAD.size
+        packed = content[at : at + packed_size]
+        if len(packed) < packed_size or size > MAX_CONTENT:
+            return bytes(found), f"the block at byte {at} is cut, the file has {len(content)} bytes"
+        piece = _piece(packed, token & 0xF0, size)
+        if piece is None or xxhash.xxh32_intdigest(piece, _SEED) & _CHECKED != checksum:
+            return bytes(found), f"the block at byte {at} is not as it was written"
+        found += piece
+        at += packed_size
+    return bytes(found), ""
+
+
+def _piece(packed: bytes, method: int, size: int) -> bytes | None:
+    if method == _STORED:
+        return packed if len(packed) == size else None
+    if method != _COMPRESSED:
+        return None
+    try:
+        piece = lz4.block.decompress(packed, uncompressed_size=size)
+    except (lz4.block.LZ4BlockError, ValueError, MemoryError):
+        return None
+    return piece if len(piece) == size else None
+
 
 MAX_READ = 100
 """Files that are read, those of the newest versions first: what a crash or a full disk leaves."""

@@ -8,14 +8,13 @@ import typer
 from streamops.backfill.report import RunReport
 from streamops.backfill.run_service import PlannedRun, RunService
 from streamops.cli.acting import ask
+from streamops.cli.console import Tell, counted, say
 from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, duration, given, session_of
 from streamops.cli.output import output
-from streamops.cli.progress_bar import Tell, counted
-from streamops.cli.run_result import RunResult
-from streamops.cli.stderr import say
+from streamops.cli.results import RunResult
 from streamops.cli.wiring import Session
 from streamops.errors import SettingsError, StreamOpsError
-from streamops.operations.act_progress import Stage
+from streamops.operations.act_plan import Stage
 
 POLL = timedelta(seconds=2)
 

@@ -8,28 +8,32 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
 
 from streamops.checkpoint.source_offsets import OffsetForm
-from streamops.cli.check_answer import Answer
-from streamops.cli.check_kafka import AvailableNow, Bootstrap, asked_kafka, asked_kafka_of
-from streamops.cli.check_sink import (
+from streamops.cli.check_places import (
+    Answer,
     Applications,
+    AvailableNow,
+    Bootstrap,
     DeltaPath,
     SinkPath,
+    asked_kafka,
+    asked_kafka_of,
     refuse_without_library,
     sink_fields,
     sink_place,
     source_table,
 )
-from streamops.cli.check_text import show_checkup
 from streamops.cli.options import AsJson, duration, session_of
 from streamops.clock import SystemClock
 from streamops.diagnosis.checkup import Checkup, check_stream
 from streamops.diagnosis.checkup import check as check_checkpoint
-from streamops.diagnosis.checkup_text import printable
+from streamops.diagnosis.checkup_text import checkup_lines, printable
+from streamops.diagnosis.declared_places import SourceInput
 from streamops.diagnosis.judge import explanations
 from streamops.diagnosis.plan import Safety
-from streamops.diagnosis.source_input import SourceInput
 from streamops.diagnosis.watch import Watch
 from streamops.engines import PINNED, engine_of
 from streamops.errors import SettingsError, StorageError
@@ -40,6 +44,36 @@ from streamops.spec.stream import is_stream_name
 from streamops.storage.address import canonical_address, is_root
 from streamops.storage.kinds import storage_for
 from streamops.verdict import Verdict
+
+_STYLES = {
+    "ok": "bold green",
+    "note": "dim",
+    "warning": "bold yellow",
+    "unknown": "bold magenta",
+    "critical": "bold red",
+}
+"""Of the verdict and of each finding, which stand first in their lines, before two blanks."""
+_WIDTH = 110
+"""Columns where stdout is no terminal."""
+
+
+def show_checkup(checkup: Checkup, console: Console) -> None:
+    """Print it. Its lines are printable, whatever the files hold."""
+    if not console.is_terminal:
+        console.width = _WIDTH
+    for line in checkup_lines(checkup):
+        text = line.lstrip(" ")
+        if text == line:
+            # Whole, so that an address or an id can be copied; a terminal folds it by itself.
+            console.print(_styled(line), soft_wrap=True)
+        else:
+            console.print(Padding(Text(text), (0, 0, 0, len(line) - len(text)), expand=False), soft_wrap=False)
+
+
+def _styled(line: str) -> Text:
+    first, blanks, rest = line.partition("  ")
+    return Text.assemble((first, _STYLES[first]), blanks, rest) if first in _STYLES else Text(line)
+
 
 _OF_A_STREAM = frozenset({"checkpoint", "as_json", "explain"})
 """What may be asked of a declared stream."""

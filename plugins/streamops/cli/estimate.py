@@ -1,5 +1,8 @@
 """`streamops estimate …`: latency, state, watermark and retention, from real progress or from figures by hand."""
 
+import re
+import stat
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -7,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from streamops.cli.delay_sample import read_delays
 from streamops.cli.estimate_answer import EstimateAnswer, show
 from streamops.cli.estimate_figures import (
     growth_of,
@@ -22,15 +24,99 @@ from streamops.cli.estimate_figures import (
     throughput_figure,
     window_of,
 )
-from streamops.cli.estimate_options import PERCENT, amount, share, span
-from streamops.cli.options import AsJson, session_of
-from streamops.cost.delays import included_by, watermark_for
+from streamops.cli.options import AsJson, duration, session_of
+from streamops.cost.estimates import included_by, latency, retention, retention_at_pace, watermark_for
 from streamops.cost.figure import Origin, lasting
-from streamops.cost.latency import latency
-from streamops.cost.measured import BATCHES, dropped_late
-from streamops.cost.retention import retention, retention_at_pace
-from streamops.cost.state import operator_states, state_size
+from streamops.cost.state import BATCHES, dropped_late, operator_states, state_size
+from streamops.durations import EXPECTED, parse_duration
 from streamops.errors import SettingsError
+
+LONGEST = timedelta(days=3650)
+
+PERCENT = "PERCENT"
+
+_NUMBER = re.compile(r"\d{1,15}(\.\d{1,9})?")
+
+
+def span(text: str) -> timedelta:
+    """`30s`, `5m`, or a bare number of seconds; ten years at most."""
+    found = duration(text)
+    if found > LONGEST:
+        raise typer.BadParameter(f"{text!r} is longer than {LONGEST.days} days")
+    return found
+
+
+def amount(text: str) -> float:
+    """A number above zero: `1500`, `0.5`."""
+    if not _NUMBER.fullmatch(text) or float(text) <= 0:
+        raise typer.BadParameter(f"{text!r} is not a number above 0, such as 1500 or 0.5")
+    return float(text)
+
+
+def share(text: str) -> float:
+    """A share in percent: `99`, `99.9%`; above 0, 100 at most."""
+    number = text.removesuffix("%").rstrip()
+    if not _NUMBER.fullmatch(number) or not 0 < float(number) <= 100:
+        raise typer.BadParameter(f"{text!r} is not a share in percent, above 0 and 100 at most, such as 99.9")
+    return float(number) / 100
+
+
+MOST_BYTES = 16 * 1024 * 1024
+"""Two million delays, read in some seconds: far more than a share needs."""
+
+_SECONDS = re.compile(r"\d{1,12}(\.\d{1,12})?")
+_SHOWN = 60
+
+
+def read_delays(path: Path) -> tuple[timedelta, ...]:
+    """The delays in a file; blank lines and those that begin with `#` are passed over. SettingsError with the line."""
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise SettingsError(f"--sample {path}: it is not a plain file: write the delays to one")
+        if found.st_size > MOST_BYTES:
+            raise SettingsError(
+                f"--sample {path}: more than {MOST_BYTES >> 20} MiB: take a sample of it, `shuf -n 100000`"
+            )
+        text = path.read_text(errors="replace")
+    except OSError as error:
+        raise SettingsError(f"--sample {path}: it can't be read: {error.strerror}") from error
+    delays = tuple(_each(path, text))
+    if not delays:
+        raise SettingsError(
+            f"--sample {path}: there is no delay in it: one a line is expected, `12.5` (seconds) or `3m`"
+        )
+    return delays
+
+
+def _each(path: Path, text: str) -> Iterator[timedelta]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        word = line.strip()
+        if word and not word.startswith("#"):
+            try:
+                yield delay(word)
+            except ValueError as error:
+                raise SettingsError(
+                    f"--sample {path}: line {number}: {word[:_SHOWN]!r}: {error}; expected: seconds (`12.5`) or {EXPECTED}"
+                ) from error
+
+
+def delay(word: str) -> timedelta:
+    """One delay. ValueError that says what is wrong with it."""
+    if word.startswith("-"):
+        raise ValueError("a delay is not negative: an event with a later time than its arrival has 0")
+    if _SECONDS.fullmatch(word):
+        seconds = float(word)
+        found = timedelta(seconds=seconds) if seconds <= LONGEST.total_seconds() else timedelta.max
+    else:
+        try:
+            found = parse_duration(word)
+        except ValueError as error:
+            raise ValueError("no delay") from error
+    if found > LONGEST:
+        raise ValueError(f"longer than {LONGEST.days} days")
+    return found
+
 
 app = typer.Typer(
     no_args_is_help=True,

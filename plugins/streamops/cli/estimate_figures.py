@@ -6,14 +6,14 @@ from datetime import timedelta
 from streamops.cli.wiring import Session
 from streamops.control.layout import control_folder
 from streamops.cost.figure import Figure, Origin, Unit, lasting
-from streamops.cost.measured import bytes_per_row, input_rate, of_stream, processing_time
+from streamops.cost.state import bytes_per_row, input_rate, of_stream, processing_time
 from streamops.diagnosis.last_progress import last_progress
-from streamops.diagnosis.rules.state_rules import growth_told
+from streamops.diagnosis.rules.time_rules import growth_told
 from streamops.diagnosis.watch import Watch
 from streamops.errors import SettingsError
 from streamops.fleet.health_history import HealthHistory
 from streamops.progress import ProgressHistory
-from streamops.retention.catch_up import throughput_of
+from streamops.retention.growth import throughput_of
 from streamops.retention.lag import MARGIN
 from streamops.retention.observe_lag import MOST_OFFSETS
 from streamops.spec import StreamSpec, TriggerKind

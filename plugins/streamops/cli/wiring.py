@@ -7,20 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from streamops.backfill.backfill_service import BackfillService, places_of
-from streamops.backfill.facts import BackfillPorts, read_backfills
 from streamops.backfill.run_service import RunService
-from streamops.backfill.status import BackfillStatus, standing_of
-from streamops.cli.progress_bar import shown
-from streamops.cli.stderr import say
+from streamops.backfill.status import BackfillPorts, BackfillStatus, read_backfills, standing_of
+from streamops.cli.console import say, shown
 from streamops.clock import Clock, SystemClock
 from streamops.control.log import LogReader
 from streamops.control.registry import SharedRegistry
 from streamops.control.snapshot import load_state
-from streamops.kafka.access import KafkaAccess, access_of
-from streamops.kafka.broker import Broker
+from streamops.kafka.broker import Broker, KafkaAccess, Sender, access_of
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.kafka.confluent_sending import ConfluentSender
-from streamops.kafka.sending import Sender
 from streamops.launch import Launcher
 from streamops.launch.local import LocalLauncher
 from streamops.launch.outsiders import find_outsiders

@@ -1,14 +1,17 @@
-"""Places in a Delta table and in a folder of files, as the plan of a backfill names them.
+"""Places in a Delta table and in a folder of files, as the plan of a backfill names them, and whether they still are what it saw.
 
 Each can be written as the text that Spark's offset log has for its source. Of the standard library only: plans travel to drivers.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 from urllib.parse import quote
+
+from streamops.storage import FileDetail, ReadableStorage, join, parent
 
 _URI = "/:@&=+$,;-_.!~*'()"
 """What a path keeps of itself in a URI (java.net.URI)."""
@@ -146,3 +149,39 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r:.200} is not a text")
     return value
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlteredFile:
+    """A file that can't be read as it was planned."""
+
+    address: str
+    is_gone: bool
+    """Else it was written over."""
+
+
+def planned_file(folder: str, detail: FileDetail) -> PlannedFile:
+    """A file as a plan takes it down."""
+    modified = (detail.modified_at - _EPOCH) // _MILLISECOND
+    return PlannedFile(address=join(folder, detail.name), modified_ms=modified, size=detail.size)
+
+
+def altered_files(storage: ReadableStorage, files: Iterable[PlannedFile]) -> tuple[AlteredFile, ...]:
+    """Those that are gone or are others now; each folder is asked once. StorageError."""
+    wanted = {file.address: file for file in files}
+    folders: dict[str, set[str]] = {}
+    for address in wanted:
+        folders.setdefault(parent(address), set()).add(address.rpartition("/")[2])
+    found = [
+        planned_file(folder, one) for folder, names in folders.items() for one in storage.details(folder, only=names)
+    ]
+    there = {file.address: file for file in found}
+    return tuple(
+        AlteredFile(address=address, is_gone=address not in there)
+        for address, file in wanted.items()
+        if there.get(address) != file
+    )

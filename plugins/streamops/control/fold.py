@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
+from streamops.control.kafka_offsets import topics_after
 from streamops.control.records import (
     Adopted,
     Claimed,
@@ -43,7 +44,6 @@ from streamops.control.state import (
     Note,
 )
 from streamops.control.texts import COMPOSED_LIMIT, FAILURE_LIMIT, shortened, shortened_classes
-from streamops.control.topics import topics_after
 
 UNASKED_ENDS = frozenset({Outcome.LEASE_LOST, Outcome.STOPPED})
 """Ends that are no failures, and that need a brake all the same where nobody asked for them."""

@@ -1,6 +1,9 @@
-"""Which columns a table of dead letters has, and the SQL that reads them. Tables of older and of foreign jobs have fewer."""
+"""Which columns a table of dead letters has, and the SQL that reads its newest rows.
 
-from collections.abc import Mapping
+Tables of older and of foreign jobs have fewer.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -142,3 +145,32 @@ def _begin(name: str) -> str:
 def _micros(columns: LetterColumns) -> str:
     # Delta's times are microseconds, and this cast keeps them (DataFusion, deltalake 1.6).
     return f"cast({quoted(columns.time)} AS bigint)" if columns.time else "cast(null AS bigint)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileTimes:
+    """A data file, as the table's log tells of it."""
+
+    records: int
+    first: datetime | None
+    """The time of its oldest row; None where the log does not tell."""
+
+
+def bound_for(files: Iterable[FileTimes], *, wanted: int) -> datetime | None:
+    """A time from which on there are so many rows at least; None where the whole table must be read for them.
+
+    All rows of a file whose oldest is not before the bound count. So the newest rows that were asked for lie behind it, in
+    these files and in those that overlap them.
+    """
+    total = 0
+    for file in sorted((file for file in files if file.first), key=_first, reverse=True):
+        total += file.records
+        if total >= wanted:
+            return file.first
+    return None
+
+
+def _first(file: FileTimes) -> datetime:
+    if file.first is None:
+        raise AssertionError("a file without times was to be sorted by them")
+    return file.first

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from streamops.dead_letters.choice import Candidate
 from streamops.dead_letters.columns import (
+    FileTimes,
     LetterColumns,
+    bound_for,
     candidates_query,
     columns_of,
     moment_of,
@@ -15,8 +16,7 @@ from streamops.dead_letters.columns import (
     records_query,
     summary_query,
 )
-from streamops.dead_letters.letter import DeadLetter, RecordPosition
-from streamops.dead_letters.newest import FileTimes, bound_for
+from streamops.dead_letters.letter import Candidate, DeadLetter, RecordPosition
 from streamops.deltalog import read_delta_table
 from streamops.errors import DeltaLogError, SettingsError
 from streamops.storage import ReadableStorage

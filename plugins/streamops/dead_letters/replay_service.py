@@ -17,8 +17,7 @@ from datetime import timedelta
 from streamops.clock import Clock
 from streamops.control.records import Author
 from streamops.control.texts import FAILURE_LIMIT, checked_reason, shortened
-from streamops.dead_letters.choice import Choice
-from streamops.dead_letters.letter import RecordPosition
+from streamops.dead_letters.letter import Choice, RecordPosition
 from streamops.dead_letters.replay import (
     REPLAY_HEADER,
     Attempt,
@@ -28,17 +27,25 @@ from streamops.dead_letters.replay import (
     Replay,
     ReplayDone,
     ReplayPlan,
+    ReplayStore,
     grouped,
     holders,
     sent_letters,
 )
-from streamops.dead_letters.replay_owner import Worker, check_topics, is_of, ranges_since, sent_among, worker_of
-from streamops.dead_letters.replay_store import ReplayStore
-from streamops.dead_letters.send_letters import RawLetters, chunks, send_chunk
+from streamops.dead_letters.sending import (
+    RawLetters,
+    Worker,
+    check_topics,
+    chunks,
+    is_of,
+    ranges_since,
+    send_chunk,
+    sent_among,
+    worker_of,
+)
 from streamops.errors import LaunchError, ReplayError, StreamOpsError
 from streamops.kafka import BrokerFacts
-from streamops.kafka.broker import Broker
-from streamops.kafka.sending import Sender
+from streamops.kafka.broker import Broker, Sender
 from streamops.launch.processes import live_process, read_stat, this_host, why_hidden
 
 SETTLING = timedelta(seconds=5)

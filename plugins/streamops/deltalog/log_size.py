@@ -1,18 +1,51 @@
-"""How much of a Delta log a reader of the table takes in: the newest checkpoint, and each commit after it.
+"""How much of a Delta log a reader of the table takes in, and the actions of one commit: a JSON object a line.
 
 Names as the Delta protocol has them: `…07.json` for a commit, `…05.checkpoint.parquet`, its parts
 `…05.checkpoint.0000000001.0000000002.parquet`, or `…05.checkpoint.<uuid>.json` with files in `_sidecars`.
 """
 
+import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from streamops.deltalog.actions import actions_in, is_action
 from streamops.errors import DeltaLogError, ObjectNotFoundError, ObjectUnreadableError
 from streamops.storage import FileDetail, ReadableStorage, join
 from streamops.storage.side_files import is_stale
+
+ACTIONS = frozenset(
+    {
+        "add",
+        "remove",
+        "metaData",
+        "protocol",
+        "txn",
+        "cdc",
+        "commitInfo",
+        "domainMetadata",
+        "checkpointMetadata",
+        "sidecar",
+    }
+)
+"""Names of the Delta protocol, version 3 and 7."""
+
+
+def actions_in(content: bytes, address: str) -> Iterator[dict[str, object]]:
+    """Each action; what is no object is passed over. DeltaLogError naming the file for what is no JSON."""
+    try:
+        for line in content.splitlines():
+            action = json.loads(line) if line.strip() else None
+            if isinstance(action, dict):
+                yield action
+    except (ValueError, RecursionError) as error:
+        raise DeltaLogError(f"{address} can't be read: it is no JSON") from error
+
+
+def is_action(line: dict[str, object]) -> bool:
+    """Whether an object is an action that is known here: it has one key, its name."""
+    return len(line) == 1 and not ACTIONS.isdisjoint(line)
+
 
 DELTA_LOG = "_delta_log"
 SHOWN = 5

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from streamops.deltalog.actions import actions_in
-from streamops.deltalog.log_size import DELTA_LOG, commits_from
+from streamops.deltalog.log_size import DELTA_LOG, actions_in, commits_from
 from streamops.errors import DeltaLogError
 from streamops.storage import ReadableStorage, join
 

@@ -13,15 +13,20 @@ from streamops.control.registry import RegistryEntry, read_entry
 from streamops.control.snapshot import load_state
 from streamops.control.state_root import require_state_root
 from streamops.diagnosis import Evidence, Expectations, judge
+from streamops.diagnosis.declared_places import (
+    SinkPlace,
+    SourceInput,
+    SourceTable,
+    declared_sink,
+    declared_source_input,
+    declared_source_table,
+    look_at_both,
+)
 from streamops.diagnosis.expectations import RETAINED_BATCHES
 from streamops.diagnosis.last_progress import last_progress
-from streamops.diagnosis.observe_sink import SinkPlace, declared_sink, look_at_both
 from streamops.diagnosis.plan import RestartPlan, Safety, plan_restart
 from streamops.diagnosis.rules.time_rules import written_ago
-from streamops.diagnosis.sample import HealthSample
-from streamops.diagnosis.source_input import SourceInput, declared_source_input
-from streamops.diagnosis.source_table import SourceTable, declared_source_table
-from streamops.diagnosis.watch import Watch
+from streamops.diagnosis.watch import HealthSample, Watch
 from streamops.engines import PINNED, Engine
 from streamops.liveness.pace import in_words
 from streamops.progress import ProgressHistory, StateProgress

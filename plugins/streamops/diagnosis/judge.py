@@ -15,23 +15,18 @@ from streamops.diagnosis.expectations import Expectations
 from streamops.diagnosis.rules import (
     address_rules,
     delta_source_rules,
-    edit_rules,
+    entry_rules,
     file_rules,
-    growth_rules,
     input_rules,
     offset_rules,
     order_rules,
-    pinned_rules,
     place_rules,
-    registry_rules,
     shape_rules,
     sink_rules,
     source_log_rules,
     state_conf_rules,
     state_file_rules,
-    state_rules,
     time_rules,
-    unjudged_rules,
 )
 from streamops.diagnosis.rules.delta_source_rules import DeltaSourceView
 from streamops.diagnosis.watch import Watch
@@ -41,7 +36,7 @@ from streamops.verdict import Finding, Severity
 Rule = Callable[[CheckpointFacts, Expectations], Iterator[Finding]]
 
 LOG_RULES: tuple[Rule, ...] = (
-    registry_rules.missing_checkpoint,
+    place_rules.missing_checkpoint,
     address_rules.temporary_address,
     address_rules.run_dependent_address,
     file_rules.unreadable_metadata,
@@ -71,7 +66,7 @@ LOG_RULES: tuple[Rule, ...] = (
     order_rules.watermark_moved_back,
     order_rules.watermark_ahead,
     order_rules.planned_backwards,
-    unjudged_rules.unjudged_source,
+    entry_rules.unjudged_source,
     state_conf_rules.impossible_confs,
     state_conf_rules.unpinned_partitions,
     state_conf_rules.changed_partitions,
@@ -80,7 +75,7 @@ LOG_RULES: tuple[Rule, ...] = (
     shape_rules.odd_batch_names,
     shape_rules.pending_batch,
     shape_rules.holes_in_history,
-    pinned_rules.ignored_confs,
+    entry_rules.ignored_confs,
     address_rules.local_checkpoint,
     shape_rules.leftovers,
 )
@@ -103,16 +98,16 @@ DEPTH_RULES: tuple[Callable[[CheckpointSnapshot, Expectations], Iterator[Finding
     state_file_rules.broken_state_file,
     state_file_rules.state_ahead,
     state_file_rules.changed_state_file,
-    edit_rules.changed_entry,
+    entry_rules.changed_entry,
     order_rules.copied_entry,
     source_log_rules.lost_input,
-    pinned_rules.compact_interval,
+    entry_rules.compact_interval,
 )
 """Asked after the logs, in the order in which a start meets them: sources while a batch is planned, state in its tasks."""
 
 EDIT_RULES: tuple[Callable[[CheckpointSnapshot, Expectations, Watch], Iterator[Finding]], ...] = (
     source_log_rules.future_input,
-    edit_rules.edited_offsets,
+    entry_rules.edited_offsets,
 )
 """Asked before those over time: what an edited entry says is believed by every start."""
 
@@ -120,14 +115,14 @@ TIME_RULES: tuple[Callable[[CheckpointSnapshot, Expectations, Watch], Iterator[F
     time_rules.stuck_batch,
     time_rules.slow_batches,
     time_rules.written_just_now,
-    growth_rules.unpurged_logs,
-    growth_rules.large_compact_files,
-    growth_rules.growing_state,
+    time_rules.unpurged_logs,
+    time_rules.large_compact_files,
+    time_rules.growing_state,
 )
 """Asked last: none of them keeps a start from working."""
 
 STATE_RULES: tuple[Callable[[CheckpointSnapshot, Expectations, Watch], Iterator[Finding]], ...] = (
-    state_rules.unbounded_state,
+    time_rules.unbounded_state,
 )
 """Asked after them, by what the query itself tells of its state."""
 
@@ -155,7 +150,7 @@ SINK_RULES: tuple[Callable[[CheckpointSnapshot, SinkView], Iterator[Finding]], .
     sink_rules.missing_sink,
     sink_rules.unknown_to_sink,
     sink_rules.sink_has_pending_batch,
-    growth_rules.large_sink_log,
+    time_rules.large_sink_log,
 )
 """Asked where the sink was looked at: first what a start would lose, then what is lost, then what is not known."""
 

@@ -15,7 +15,7 @@ from typing import Any
 from streamops.clock import Clock
 from streamops.control.layout import control_folder
 from streamops.diagnosis.checkup_text import printable
-from streamops.diagnosis.sample import HealthSample
+from streamops.diagnosis.watch import HealthSample
 from streamops.errors import StreamOpsError
 from streamops.fleet.bounded_pool import Worked, WorkLimits, WorkResult, work_on
 from streamops.fleet.observe_health import HealthLook
@@ -28,11 +28,9 @@ from streamops.fleet.verdict_store import (
     reason_of,
     why_blind,
 )
-from streamops.kafka.access import KafkaAccess
-from streamops.kafka.broker import Broker
+from streamops.kafka.broker import Broker, KafkaAccess
 from streamops.retention.coverage_history import write_past
-from streamops.retention.lag import StreamLag, unknown_lag
-from streamops.retention.lag_lines import lag_lines
+from streamops.retention.lag import StreamLag, lag_lines, unknown_lag
 from streamops.retention.observe_lag import LagPorts, ReadStream, lags_in, read_stream
 from streamops.spec import StreamSpec
 from streamops.storage import Storage

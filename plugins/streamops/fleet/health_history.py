@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from streamops.control import codec
 from streamops.control.texts import COMPOSED_LIMIT, shortened
-from streamops.diagnosis.sample import HealthSample
+from streamops.diagnosis.watch import HealthSample
 from streamops.errors import CorruptRecordError, ObjectExistsError, ObjectNotFoundError, ObjectUnreadableError
 from streamops.storage import FileKind, Storage, create_file, join, read_file, write_file
 from streamops.storage.bounds import BOUNDS

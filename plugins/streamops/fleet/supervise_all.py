@@ -75,7 +75,7 @@ class Supervision:
     def __init__(self, path: Path, ports: Ports, *, names: frozenset[str], interval: timedelta) -> None:
         """SettingsError when no settings are in force, or they do not declare one of the names."""
         # Imported here: what reads settings brings a library that no other part of this package needs.
-        from streamops.settings.follow import ASK_INTERVAL, FollowedFile
+        from streamops.settings.in_force import ASK_INTERVAL, FollowedFile
 
         self._ports = ports
         self._names = names

@@ -1,5 +1,5 @@
 """Facts of a Kafka cluster: what each partition still holds, and how long a topic keeps its records. No opinion."""
 
-from streamops.kafka.facts import BrokerFacts, PartitionFacts, TopicFacts, TopicRetention
+from streamops.kafka.broker import BrokerFacts, PartitionFacts, TopicFacts, TopicRetention
 
 __all__ = ["BrokerFacts", "PartitionFacts", "TopicFacts", "TopicRetention"]

@@ -13,16 +13,61 @@ from typing import TYPE_CHECKING, Any
 
 from streamops.clock import Clock
 from streamops.errors import SettingsError
-from streamops.kafka.access import KafkaAccess
-from streamops.kafka.broker import RecordPlace, RecordTime, TimeOffset
-from streamops.kafka.facts import BrokerFacts, PartitionFacts, TopicFacts
+from streamops.kafka.broker import (
+    BrokerFacts,
+    KafkaAccess,
+    PartitionFacts,
+    RecordPlace,
+    RecordTime,
+    TimeOffset,
+    TopicFacts,
+    TopicRetention,
+    without_secrets,
+)
 from streamops.kafka.record_probe import probe_record_times
-from streamops.kafka.secrets import without_secrets
-from streamops.kafka.topic_config import retention_of
 
 if TYPE_CHECKING:
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import AdminClient
+
+
+_LONGEST = timedelta(days=365_000)
+"""A thousand years: `segment.ms` may be Long.MAX_VALUE, and a date has to come out when it is added to now."""
+
+
+def retention_of(config: Mapping[str, str]) -> TopicRetention:
+    """The retention that they describe; ValueError naming the setting that is missing or no number."""
+    policies = {policy.strip() for policy in _text(config, "cleanup.policy").split(",")}
+    time, size = _number(config, "retention.ms"), _number(config, "retention.bytes")
+    return TopicRetention(
+        is_deleting="delete" in policies,
+        is_compacting="compact" in policies,
+        time=_milliseconds(time) if time >= 0 else None,
+        size=size if size >= 0 else None,
+        segment_time=_milliseconds(_number(config, "segment.ms")),
+        segment_size=_number(config, "segment.bytes"),
+        tombstone_time=_milliseconds(_number(config, "delete.retention.ms")),
+    )
+
+
+def _text(config: Mapping[str, str], name: str) -> str:
+    value = config.get(name)
+    if value is None:
+        raise ValueError(f"the cluster does not tell {name}")
+    return value
+
+
+def _number(config: Mapping[str, str], name: str) -> int:
+    text = _text(config, name)
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{name} is {text!r}, a whole number is expected") from None
+
+
+def _milliseconds(number: int) -> timedelta:
+    return timedelta(milliseconds=min(number, _LONGEST // timedelta(milliseconds=1)))
+
 
 REQUEST_LIMIT = timedelta(seconds=5)
 """For one request: whoever looks must not hang on a broker that does. A scan of 10 000 partitions takes about a second.

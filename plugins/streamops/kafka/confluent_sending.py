@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamops.clock import Clock
 from streamops.errors import MissingLibraryError, SettingsError
-from streamops.kafka.access import KafkaAccess
-from streamops.kafka.secrets import without_secrets
-from streamops.kafka.sending import Delivery, Marked, MarkedRecord, OutgoingRecord, Ranges
+from streamops.kafka.broker import Delivery, KafkaAccess, Marked, MarkedRecord, OutgoingRecord, Ranges, without_secrets
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer

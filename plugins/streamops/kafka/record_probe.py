@@ -9,9 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from streamops.clock import Clock
-from streamops.kafka.access import KafkaAccess
-from streamops.kafka.broker import RecordPlace, RecordTime
-from streamops.kafka.secrets import without_secrets
+from streamops.kafka.broker import KafkaAccess, RecordPlace, RecordTime, without_secrets
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _POLL_SECONDS = 0.2

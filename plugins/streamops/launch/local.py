@@ -16,7 +16,6 @@ from itertools import pairwise
 from streamops.control.drivers import Heartbeat
 from streamops.control.records import DriverHandle
 from streamops.errors import LaunchError, StorageError
-from streamops.launch.command import spark_submit_command
 from streamops.launch.environment import driver_environment, missing_variables
 from streamops.launch.port import DriverState, DriverStatus, FoundDriver, SubmitRequest
 from streamops.launch.processes import (
@@ -34,6 +33,22 @@ from streamops.launch.processes import (
     why_hidden,
 )
 from streamops.storage.local import make_folder, open_new
+
+
+def spark_submit_command(request: SubmitRequest) -> list[str]:
+    """The argument list; nothing secret is in it, since every user of the host can read it."""
+    command = [request.spark_submit, "--master", request.master, "--deploy-mode", request.deploy_mode]
+    command += ["--name", request.name]
+    if request.queue:
+        command += ["--queue", request.queue]
+    for key, value in request.conf:
+        command += ["--conf", f"{key}={value}"]
+    if request.jars:
+        command += ["--jars", ",".join(request.jars)]
+    if request.py_files:
+        command += ["--py-files", ",".join(request.py_files)]
+    return [*command, request.application, *request.arguments]
+
 
 KIND = "local"
 

@@ -1,7 +1,7 @@
 """Judgement on what runs: is it idle, at work, slow, or stuck. Pure: no clock, no files."""
 
 from streamops.liveness.judge import QUICK, Liveness, LivenessKind, StreamPace, is_history_needed, judge_liveness
-from streamops.liveness.stall_policy import StallAction, StallPolicy
+from streamops.liveness.pace import StallAction, StallPolicy
 
 __all__ = [
     "QUICK",

@@ -10,8 +10,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from streamops.control.drivers import DriverPhase, Heartbeat, QueryBeat, QueryStep
-from streamops.liveness.pace import ENOUGH, RECENT, Window, in_words, window_of
-from streamops.liveness.stall_policy import StallAction, StallPolicy
+from streamops.liveness.pace import ENOUGH, RECENT, StallAction, StallPolicy, Window, in_words, window_of
 from streamops.progress import ProgressHistory
 
 QUICK = timedelta(minutes=1)

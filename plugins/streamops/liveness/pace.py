@@ -1,11 +1,60 @@
-"""How long a step may take: from what the same stream took lately, and from what was declared."""
+"""How long a step may take, by what the stream took lately and what was declared, and what to do about one that stands still."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 
-from streamops.liveness.stall_policy import StallPolicy
+
+class StallAction(StrEnum):
+    """How far the supervisor goes."""
+
+    REPORT = "report"
+    """Tell a person."""
+    RESTART = "restart"
+    """Tell a person first; if it goes on, stop the driver (gracefully, then by force) and start the next one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StallPolicy:
+    """How long a query may stand still in one step before a person is told, and before it is restarted.
+
+    Both windows grow with what the stream's own batches took lately, and neither is ever shorter than the trigger interval.
+    A restart is the default: whoever is on call at night wants a query that hangs for ever healed, and Spark itself has
+    no time-out for one (SPARK-28367, SPARK-32032). It is made safe by what it needs: a known pace, and ten times of it.
+    The batch that it interrupts runs again as the first of the next driver, which nothing restarts, so one long batch
+    is interrupted once at most.
+    """
+
+    action: StallAction = StallAction.RESTART
+    """The most that is done."""
+    window_floor: timedelta = timedelta(minutes=10)
+    """Nobody is told before, however quick the batches are."""
+    factor: float = 3
+    """Told after this many times the 95th percentile of the last 20 batches."""
+    restart_floor: timedelta = timedelta(minutes=30)
+    """No restart before."""
+    restart_factor: float = 10
+    """Restarted after this many times the 95th percentile."""
+    first_batch: timedelta = timedelta(hours=1)
+    """Told after, while there is nothing to compare with: a driver's start, its first batch, which catches up, and the few
+    after it. Never restarted then."""
+
+    def __post_init__(self) -> None:
+        if self.window_floor <= timedelta(0):
+            raise ValueError("window_floor must be positive")
+        if not 1 <= self.factor <= self.restart_factor:
+            raise ValueError(
+                "factor must lie between 1 and restart_factor: a batch as long as the last ones is no stall"
+            )
+        if self.restart_floor < self.window_floor:
+            raise ValueError("restart_floor must not be shorter than window_floor: a person is told first")
+        if self.first_batch < self.window_floor:
+            raise ValueError(
+                "first_batch must not be shorter than window_floor: a start takes longer than other batches"
+            )
+
 
 RECENT = 20
 """Batches that the pace is taken from."""

@@ -9,10 +9,9 @@ from streamops.control.fold import fold
 from streamops.control.records import Adopted, Author, Body, Claimed, Record
 from streamops.control.state import LogState
 from streamops.launch import DriverState
-from streamops.operations.drift import Declaration, Drift, drift_between
-from streamops.operations.snapshot import StreamSnapshot
+from streamops.operations.snapshot import Declaration, Drift, StreamSnapshot, drift_between
 from streamops.spec import Mode, StreamSpec
-from streamops.spec.names import dag_id_of
+from streamops.spec.wire import dag_id_of
 from streamops.supervision.decide import decide
 from streamops.supervision.decision import Action
 from streamops.supervision.observation import EpochFacts

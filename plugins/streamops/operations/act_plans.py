@@ -24,13 +24,12 @@ from streamops.operations.act_effects import (
     stop_effect,
     unattended,
 )
-from streamops.operations.act_plan import Act, ActPlan
-from streamops.operations.act_progress import AwaitedStart
+from streamops.operations.act_plan import Act, ActPlan, AwaitedStart
 from streamops.operations.snapshot import StreamSnapshot
 from streamops.spec import StreamSpec
 from streamops.supervision.cli_hints import called
 from streamops.supervision.decision import Action
-from streamops.supervision.effective_timings import timings_of
+from streamops.supervision.desired_run import timings_of
 from streamops.supervision.hand_over import HandOver
 from streamops.supervision.observation import EpochFacts
 from streamops.supervision.supervisor import Look

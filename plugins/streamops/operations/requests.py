@@ -41,7 +41,7 @@ from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage
 from streamops.supervision.act import new_record
 from streamops.supervision.cli_hints import called, to_adopt, to_release, to_start, to_stop
-from streamops.supervision.effective_timings import timings_of
+from streamops.supervision.desired_run import timings_of
 from streamops.supervision.hand_over import (
     FindOutsiders,
     HandOver,

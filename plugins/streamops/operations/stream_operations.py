@@ -11,7 +11,7 @@ from streamops.control.records import Author, Record, Released, RestartRequested
 from streamops.diagnosis.companions import read_checkpoints
 from streamops.errors import ControlLogError, StreamOpsError
 from streamops.launch.outsiders import find_outsiders
-from streamops.operations.act_plan import Act, ActPlan
+from streamops.operations.act_plan import Act, ActPlan, ActProgress, AwaitedStart, Stage, follow_start, follow_stop
 from streamops.operations.act_plans import (
     plan_release,
     plan_replacement,
@@ -19,13 +19,10 @@ from streamops.operations.act_plans import (
     plan_stop,
     refuse_if_seen_alive,
 )
-from streamops.operations.act_progress import ActProgress, AwaitedStart, Stage, follow_start, follow_stop
-from streamops.operations.drift import declaration_of
-from streamops.operations.find_request import FoundRequest, find_request
 from streamops.operations.history import History, newest_history
-from streamops.operations.log_tail import records_backwards
+from streamops.operations.log_tail import FoundRequest, find_request, records_backwards
 from streamops.operations.requests import Requests
-from streamops.operations.snapshot import ActContext, StreamSnapshot
+from streamops.operations.snapshot import ActContext, StreamSnapshot, declaration_of
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.supervision.hand_over import FindOutsiders, Watching, unseen

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from streamops.backfill.facts import BackfillFacts, BackfillPorts, read_backfills
+from streamops.backfill.status import BackfillFacts, BackfillPorts, read_backfills
 from streamops.clock import Clock
 from streamops.control.attendance import read_attendance
 from streamops.control.drivers import read_traces
@@ -27,13 +27,14 @@ from streamops.errors import StreamOpsError
 from streamops.launch import DriverState, DriverStatus, FoundDriver, Launcher, why_unseen
 from streamops.reconcile.facts import (
     ALIVE,
+    GRACE,
     DeclarationState,
     DeclaredStreams,
     FleetFacts,
     OrchestratorFacts,
     StreamFacts,
+    overdue,
 )
-from streamops.reconcile.overdue import GRACE, overdue
 from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage
 from streamops.supervision.supervisor import Look, Supervisor

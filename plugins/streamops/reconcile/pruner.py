@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from streamops.clock import Clock
-from streamops.control.backfill_plan import derived_name
-from streamops.control.backfill_store import backfill_ids
+from streamops.control.backfill_plan import backfill_ids, derived_name
 from streamops.control.layout import (
     DRIVER_FOLDER,
     backfill_checkpoint,
@@ -29,8 +28,14 @@ from streamops.reconcile.prune_rules import Leftover, StreamLeftovers, may_go, t
 from streamops.spec import Keep, StreamSpec
 from streamops.storage import FileDetail, Storage, join
 from streamops.storage.address import local_path
-from streamops.supervision.bundle import KeptBundle, delete_bundle, kept_bundles, old_bundles, unused_bundles
-from streamops.supervision.submission import log_folder
+from streamops.supervision.bundle import (
+    KeptBundle,
+    delete_bundle,
+    kept_bundles,
+    log_folder,
+    old_bundles,
+    unused_bundles,
+)
 
 log = logging.getLogger(__name__)
 

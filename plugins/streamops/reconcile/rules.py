@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 
 from streamops.backfill.status import BackfillStatus, is_left_alone, standing_of
 from streamops.control.attendance import UNATTENDED_AFTER
-from streamops.reconcile.attendance import supervision
-from streamops.reconcile.drivers import DriverFault, fault_of, named
+from streamops.reconcile.attendance import DriverFault, fault_of, named, supervision
 from streamops.reconcile.facts import DeclarationState, FleetFacts, StreamFacts
 from streamops.reconcile.finding import FindingKind, ReconcileFinding, ReconcileRemedy, ReconcileSeverity, finding_of
 from streamops.supervision.cli_hints import resume_command

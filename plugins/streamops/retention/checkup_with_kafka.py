@@ -9,10 +9,15 @@ from streamops.diagnosis.checkup import SEVERITIES, Checkup
 from streamops.engines import Engine
 from streamops.kafka.broker import Broker
 from streamops.retention import Coverage, PartitionCoverage, PartitionState, cover
-from streamops.retention.confirm import look_twice
-from streamops.retention.covered_plan import FINISH_FIRST, failing_engine, with_coverage, with_retry
-from streamops.retention.kafka_needs import needs_of_snapshot
-from streamops.retention.start_effect import changed_since_planned, told
+from streamops.retention.covered_plan import (
+    FINISH_FIRST,
+    changed_since_planned,
+    failing_engine,
+    told,
+    with_coverage,
+    with_retry,
+)
+from streamops.retention.source_coverage import look_twice, needs_of_snapshot
 from streamops.verdict import Finding, Severity, Verdict, worst_first, worst_of
 
 SHOWN = 5

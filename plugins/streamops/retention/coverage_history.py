@@ -15,11 +15,11 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
+from streamops.control.kafka_offsets import Topics, accepts_what_is_there, topics_after
 from streamops.control.layout import control_folder
 from streamops.control.log import LogReader
 from streamops.control.records import TopicSeen
 from streamops.control.snapshot import load_state
-from streamops.control.topics import Topics, accepts_what_is_there, topics_after
 from streamops.errors import ControlLogError, ObjectNotFoundError, ObjectUnreadableError
 from streamops.retention import PartitionState
 from streamops.retention.past import Column, CoveragePast, LogMark, SuspectedState, Track

@@ -14,16 +14,14 @@ from streamops.control.drivers import driver_instances
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.errors import StorageError, StreamOpsError
 from streamops.kafka import BrokerFacts
-from streamops.kafka.access import KafkaAccess
-from streamops.kafka.broker import Broker, RecordPlace, RecordTime
+from streamops.kafka.broker import Broker, KafkaAccess, RecordPlace, RecordTime
 from streamops.progress import ProgressHistory, read_progress
 from streamops.retention import SECOND_LOOK, Coverage, PartitionCoverage, PartitionState, cover
-from streamops.retention.catch_up import CatchUp, catch_up, throughput_of
+from streamops.retention.backlog import lag_without_topics
 from streamops.retention.coverage_history import read_past
 from streamops.retention.covered_plan import first_retry_trouble
 from streamops.retention.forecast import Basis, Forecast, Waiting, forecast
-from streamops.retention.growth import offsets_per_second
-from streamops.retention.kafka_needs import CheckpointNeeds, read_needs
+from streamops.retention.growth import CatchUp, catch_up, offsets_per_second, throughput_of
 from streamops.retention.lag import (
     MARGIN,
     PartitionLag,
@@ -36,10 +34,9 @@ from streamops.retention.lag import (
     partitions_of,
     unknown_lag,
 )
-from streamops.retention.observe_backlog import lag_without_topics
-from streamops.retention.outage import shortfalls
-from streamops.retention.pace import RECENT, pace_of, with_pace
+from streamops.retention.outage import RECENT, pace_of, shortfalls, with_pace
 from streamops.retention.past import CoveragePast
+from streamops.retention.source_coverage import CheckpointNeeds, read_needs
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage import ReadableStorage, join
 from streamops.verdict import Verdict

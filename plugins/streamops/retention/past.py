@@ -1,4 +1,4 @@
-"""What earlier looks found of a query's partitions: their ends over days, the query's own place over hours. Pure.
+"""What earlier looks saw of a topic, and which topics a claim has on record. Pure.
 
 Columns and not samples: 1 000 partitions looked at 250 times are two thousand tuples here, and a quarter of a million objects
 otherwise. A column ends with the newest look; one that is shorter than `at` began later.
@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
+from streamops.control.kafka_offsets import Topics
+from streamops.control.records import TopicSeen
 from streamops.retention.cover import Coverage, PartitionCoverage, PartitionState
 from streamops.retention.growth import EndSample
 
@@ -243,3 +245,14 @@ def any_known(column: Column) -> bool:
 
 def _step(at: datetime, step: timedelta) -> int:
     return (at - datetime.fromtimestamp(0, UTC)) // step
+
+
+def topics_seen(coverages: Sequence[Coverage], *, is_accepted: bool) -> Topics:
+    """The topics of the source as a start finds them, over all checkpoints of the stream; none where nobody was asked.
+
+    Of a topic that may be another than the one that was read nothing is put on record, or the loss would be forgotten by a
+    start that could not see it; where a person has accepted what is there, whatever is there counts.
+    """
+    ids = {topic: name for coverage in coverages for topic, name in coverage.topic_ids.items()}
+    unread = {one.topic for coverage in coverages for one in coverage.partitions if one.standing in UNREAD}
+    return tuple(TopicSeen(topic=topic, id=ids[topic]) for topic in sorted(ids) if is_accepted or topic not in unread)

@@ -1,8 +1,11 @@
-"""What the shapes of all settings are made of: texts, durations and figures, and the base of every mapping."""
+"""What the shapes of all settings are made of: texts, durations, figures, schedules, and the base of every mapping."""
 
+import re
 from datetime import timedelta
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
+from croniter import croniter
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from streamops.durations import parse_duration
@@ -28,3 +31,41 @@ class SettingsSection(BaseModel):
     """A mapping of settings: no other names than the declared ones, and no guessing of types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+NAMESPACE_EXPECTED = (
+    "nothing, or lower-case letters, digits and single underscores, a letter first, 40 characters at most, and neither"
+    " stream nor catchup"
+)
+
+_NAMESPACE = re.compile(r"(?!(stream|catchup)$)(?=.{1,40}$)[a-z][a-z0-9]*(_[a-z0-9]+)*")
+
+
+def checked_namespace(text: str) -> str:
+    """The namespace itself; ValueError for what could not be told from another part of a DAG's id."""
+    if text and not _NAMESPACE.fullmatch(text):
+        raise ValueError(NAMESPACE_EXPECTED)
+    return text
+
+
+SCHEDULE_EXPECTED = "a cron of five fields such as '*/15 * * * *', or a name such as '@hourly'"
+EXPECTED_ZONE = "the name of a time zone such as Europe/Berlin"
+
+_FIELDS = 5
+
+
+def checked_cron(text: str) -> str:
+    """The cron itself; ValueError for what is none. Read by croniter, the library that Airflow (3.3) reads it with."""
+    has_form = text.startswith("@") or len(text.split()) == _FIELDS
+    if not has_form or not croniter.is_valid(text):
+        raise ValueError(SCHEDULE_EXPECTED)
+    return text
+
+
+def checked_time_zone(text: str) -> str:
+    """The name itself; ValueError for one that this machine does not know."""
+    try:
+        ZoneInfo(text)
+    except (KeyError, OSError, ValueError) as error:  # An unknown zone is a KeyError.
+        raise ValueError(EXPECTED_ZONE) from error
+    return text

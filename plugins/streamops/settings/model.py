@@ -13,13 +13,21 @@ from streamops.durations import EXPECTED as A_DURATION
 from streamops.durations import format_duration
 from streamops.failures import FailureClass, Remedy, RestartPolicy
 from streamops.liveness import StallAction, StallPolicy
-from streamops.settings.declared import Count, Duration, Name, PositiveDuration, SettingsSection, Text
+from streamops.settings.declared import EXPECTED_ZONE as A_TIME_ZONE
+from streamops.settings.declared import NAMESPACE_EXPECTED as A_NAMESPACE
+from streamops.settings.declared import SCHEDULE_EXPECTED as A_CRON
+from streamops.settings.declared import (
+    Count,
+    Duration,
+    Name,
+    PositiveDuration,
+    SettingsSection,
+    Text,
+    checked_cron,
+    checked_namespace,
+    checked_time_zone,
+)
 from streamops.settings.model_places import DeclaredSink, DeclaredSource
-from streamops.settings.namespace import EXPECTED as A_NAMESPACE
-from streamops.settings.namespace import checked_namespace
-from streamops.settings.schedules import EXPECTED as A_CRON
-from streamops.settings.schedules import EXPECTED_ZONE as A_TIME_ZONE
-from streamops.settings.schedules import checked_cron, checked_time_zone
 from streamops.spec import CatchupSpec, Keep, LaunchSpec, StateSpec, StateStore, Timings, Trigger
 from streamops.spec.health_rounds import CALLABLE_NAME, MOST_SHARDS, SHORTEST, HealthRounds
 from streamops.spec.stream import MOST_DAYS_KEPT

@@ -2,9 +2,19 @@
 
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from streamops.control.assignment import Assignment, CustomInput, DeltaInput, FilesInput, Input, KafkaInput
+from streamops.control.assignment import (
+    Assignment,
+    CustomInput,
+    DeltaInput,
+    FilesInput,
+    FilesOutput,
+    Input,
+    JdbcOutput,
+    KafkaInput,
+    KafkaOutput,
+    RestOutput,
+)
 from streamops.control.backfill_plan import BackfillPlan
-from streamops.control.outputs import FilesOutput, JdbcOutput, KafkaOutput, RestOutput
 from streamops.errors import SettingsError
 from streamops.spark.backfill_source import backfill_options, within_times
 

@@ -2,11 +2,17 @@
 
 import re
 import traceback
+from typing import Any
 
 from streamops.control.drivers import ExitRecord
 from streamops.control.records import Outcome
 from streamops.control.texts import CLASSES_KEPT, FAILURE_LIMIT, shortened, shortened_classes
-from streamops.spark.java_errors import java_exception
+
+
+def java_exception(error: BaseException) -> Any | None:
+    """What the JVM threw, or None: PySpark keeps it in `_origin`, py4j in `java_exception` (4.2.0, 0.10.9.9)."""
+    return getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+
 
 SEARCHED_LIMIT = 1_000_000
 """Characters of a failure's text in which classes are looked for, from both ends: a text may repeat the records of a batch."""

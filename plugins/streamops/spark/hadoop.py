@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from streamops.errors import ObjectNotFoundError, ObjectTooLargeError, StorageError
-from streamops.spark.java_errors import java_exception
+from streamops.spark.failure import java_exception
 from streamops.storage import DEFAULT_READ_LIMIT, FileDetail
 
 if TYPE_CHECKING:

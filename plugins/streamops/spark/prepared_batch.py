@@ -21,10 +21,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from streamops.control.backfill_places import FilesPlace, PlannedFile
+from streamops.control.backfill_places import FilesPlace, PlannedFile, altered_files
 from streamops.control.backfill_plan import BackfillPlan, Place
 from streamops.control.kafka_offsets import Offsets
-from streamops.control.planned_files import altered_files
 from streamops.errors import BackfillError, ObjectNotFoundError
 from streamops.storage import ReadableStorage, WritableStorage, join
 

@@ -20,21 +20,22 @@ from streamops.control.drivers import DriverPhase
 from streamops.control.follow import LeaseState
 from streamops.control.records import ClaimMode, Outcome
 from streamops.errors import JobChangedError, StorageError, StreamOpsError
-from streamops.spark.backfill_guard import refuse_unfit_job, refuse_unfit_plan
-from streamops.spark.backfill_run import BackfillRun, keep_source_logs_plain, pinned_confs, read_plan
-from streamops.spark.beats import BeatThread
+from streamops.spark.backfill_run import (
+    BackfillRun,
+    keep_source_logs_plain,
+    pinned_confs,
+    read_plan,
+    refuse_unfit_job,
+    refuse_unfit_plan,
+)
 from streamops.spark.context import StreamContext
+from streamops.spark.driver_process import CappedLog, StopSignal, go_round_faults, refuse_changed_job
 from streamops.spark.failure import exit_record, failure_text
 from streamops.spark.hadoop import HadoopStorage
-from streamops.spark.job_file import refuse_changed_job
-from streamops.spark.lease import DriverIdentity, Lease
-from streamops.spark.logfile import CappedLog
+from streamops.spark.lease import BeatThread, DriverIdentity, DriverProcesses, Lease, Watchdog
 from streamops.spark.query import RunningQueries, planned_queries
 from streamops.spark.query_guard import QueryGuard
 from streamops.spark.report import DriverReport
-from streamops.spark.spark_workarounds import go_round_faults
-from streamops.spark.stop_signal import StopSignal
-from streamops.spark.watchdog import DriverProcesses, Watchdog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

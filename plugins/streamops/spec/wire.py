@@ -1,4 +1,4 @@
-"""A spec as the JSON text that a claim carries: what the driver runs, and what `status` compares with the declaration."""
+"""A spec as the JSON text that a claim carries, and the names that follow from a stream and its settings file."""
 
 import dataclasses
 import hashlib
@@ -8,7 +8,29 @@ from functools import lru_cache
 
 from streamops.spec.sources import CustomSource, DeltaTableSource, FilesSource
 from streamops.spec.state import StateSpec
-from streamops.spec.stream import StreamSpec, Timings
+from streamops.spec.stream import Mode, StreamSpec, Timings
+
+
+def namespaced(namespace: str, name: str) -> str:
+    """The id of a DAG: `team_b__streamops_reconcile`. Every id of ours is made here; one Airflow knows each id once."""
+    return f"{namespace}__{name}" if namespace else name
+
+
+def dag_id_of(spec: StreamSpec) -> str:
+    """The id of the Airflow DAG that runs a declared stream."""
+    own = catchup_dag_id if spec.mode is Mode.SCHEDULED else stream_dag_id
+    return own(spec.name, namespace=spec.namespace)
+
+
+def catchup_dag_id(stream: str, *, namespace: str = "") -> str:
+    """The id of the Airflow DAG that runs a scheduled stream."""
+    return namespaced(namespace, f"catchup__{stream}")
+
+
+def stream_dag_id(stream: str, *, namespace: str = "") -> str:
+    """The id of the Airflow DAG that keeps a live stream running."""
+    return namespaced(namespace, f"stream__{stream}")
+
 
 _KINDS = {DeltaTableSource: "delta", FilesSource: "files", CustomSource: "custom"}
 """The word that tells a driver which source it is. A Kafka source bears none: claims had no other for long."""

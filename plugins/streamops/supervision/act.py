@@ -28,16 +28,15 @@ from streamops.diagnosis.companions import position_of
 from streamops.errors import AppendRefusedError, LaunchError, StorageError, StreamOpsError
 from streamops.failures import FailureClass, Remedy
 from streamops.launch import Launcher
-from streamops.retention.topics_seen import topics_seen
+from streamops.retention.past import topics_seen
 from streamops.spec import Mode, StreamSpec
 from streamops.spec.wire import spec_text
-from streamops.supervision.bundle import bundle_name, file_sha256
+from streamops.supervision.bundle import bundle_name, file_sha256, submit_request
 from streamops.supervision.decision import Action, Decision
+from streamops.supervision.desired_run import as_asked
 from streamops.supervision.endings import driver_end
-from streamops.supervision.next_trigger import as_asked
 from streamops.supervision.observation import Observation
 from streamops.supervision.observe import Observer, registry_entry
-from streamops.supervision.submission import submit_request
 
 log = logging.getLogger(__name__)
 

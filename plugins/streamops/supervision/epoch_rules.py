@@ -10,8 +10,7 @@ from streamops.liveness import QUICK, Liveness, LivenessKind, StallAction, Strea
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.supervision.cli_hints import to_confirm_dead
 from streamops.supervision.decision import Action, Decision
-from streamops.supervision.desired_run import wanted_run
-from streamops.supervision.effective_timings import timings_of
+from streamops.supervision.desired_run import timings_of, wanted_run
 from streamops.supervision.end_rules import record_end
 from streamops.supervision.observation import EpochFacts, Observation
 from streamops.supervision.preflight import worst_plan

@@ -7,7 +7,7 @@ from streamops.checkpoint import CheckpointFacts, read_checkpoint
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS
 from streamops.clock import Clock
-from streamops.control.backfill_store import planned_topics
+from streamops.control.backfill_plan import planned_topics
 from streamops.control.drivers import (
     DriverTraces,
     driver_instances,
@@ -15,17 +15,15 @@ from streamops.control.drivers import (
     read_heartbeat,
     traces_among,
 )
+from streamops.control.kafka_offsets import Topics
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.control.log import LogReader
 from streamops.control.records import ClaimMode, Position
 from streamops.control.registry import RegistryEntry, RegistryState, SharedRegistry, standing_of
 from streamops.control.state import Epoch, LogState
-from streamops.control.topics import Topics
 from streamops.diagnosis.companions import inspect_checkpoints, position_of, read_checkpoints
+from streamops.diagnosis.declared_places import declared_sink, declared_source_input, declared_source_table, look_around
 from streamops.diagnosis.last_progress import last_progress
-from streamops.diagnosis.observe_sink import declared_sink, look_around
-from streamops.diagnosis.source_input import declared_source_input
-from streamops.diagnosis.source_table import declared_source_table
 from streamops.failures import Remedy
 from streamops.launch import DriverState, DriverStatus, Launcher, why_unseen
 from streamops.liveness import is_history_needed
@@ -34,12 +32,10 @@ from streamops.retention.source_coverage import BrokerFor, SourceCoverage
 from streamops.sink import SinkView
 from streamops.spec import Mode, StreamSpec, TriggerKind
 from streamops.storage import Storage, join
-from streamops.supervision.effective_timings import timings_of
-from streamops.supervision.next_trigger import next_trigger
+from streamops.supervision.desired_run import next_trigger, timings_of
 from streamops.supervision.observation import EpochFacts, Observation, Reachability, newest_beat
 from streamops.supervision.probes import NetworkProber, Prober
-from streamops.supervision.second_writer import batch_left_out, newest_own_batch, tells_of_now
-from streamops.supervision.stillness import Stillness
+from streamops.supervision.stillness import Stillness, batch_left_out, newest_own_batch, tells_of_now
 
 LISTED_EVERY = timedelta(minutes=5)
 """While one driver is plainly at work, the folders of drivers are listed so seldom: on S3 a listing costs a dozen reads."""

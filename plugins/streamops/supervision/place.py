@@ -7,7 +7,7 @@ mount point it would keep the real log out once that is back.
 from streamops.control.registry import RegistryEntry, read_entry
 from streamops.control.state import LogState
 from streamops.control.state_root import require_state_root
-from streamops.diagnosis.rules.registry_rules import has_run
+from streamops.diagnosis.rules.place_rules import has_run
 from streamops.errors import StorageError
 from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage

@@ -7,13 +7,12 @@ from itertools import takewhile
 from streamops.control.state import Desire
 from streamops.diagnosis.companions import position_of
 from streamops.diagnosis.plan import RestartPlan, Safety, accepts
-from streamops.diagnosis.rules.registry_rules import has_run, is_missing
+from streamops.diagnosis.rules.place_rules import has_run, is_missing
 from streamops.failures import FailureClass, RestartTiming, advise_restart, fruitless_row, wait_after
 from streamops.spec import Mode, StreamSpec
 from streamops.supervision.cli_hints import to_adopt, to_forget, to_release
 from streamops.supervision.decision import Action, Decision
-from streamops.supervision.desired_run import has_finished, wanted_run
-from streamops.supervision.effective_timings import timings_of
+from streamops.supervision.desired_run import has_finished, timings_of, wanted_run
 from streamops.supervision.observation import Observation
 from streamops.supervision.preflight import worst_plan
 

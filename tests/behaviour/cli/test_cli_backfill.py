@@ -7,9 +7,9 @@ from itertools import count
 
 import pytest
 
-from streamops.backfill.derived import backfill_spec
+from streamops.backfill.backfill_service import backfill_spec
 from streamops.control import codec
-from streamops.control.backfill_store import backfill_ids, read_plan
+from streamops.control.backfill_plan import backfill_ids, read_plan
 from streamops.control.drivers import DriverPhase, ExitRecord, Heartbeat
 from streamops.control.layout import (
     EXIT,

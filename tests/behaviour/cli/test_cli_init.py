@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from streamops.cli import init
+from streamops.cli import administration
 from streamops.control.registry import RegistryEntry, register
 from streamops.control.state_root import MARKER, marker_address, require_state_root
 from streamops.errors import StorageError
@@ -107,7 +107,9 @@ def test_a_mark_of_a_newer_version_is_not_worked_with(terminal):
 
 
 def test_a_file_system_that_does_not_do_what_is_needed_is_refused(bare, monkeypatch):
-    monkeypatch.setattr(init, "folder_problems", lambda address: (f"{address}: two processes created one name",))
+    monkeypatch.setattr(
+        administration, "folder_problems", lambda address: (f"{address}: two processes created one name",)
+    )
 
     answer = bare.run("init")
 
@@ -120,8 +122,8 @@ def test_a_file_system_that_does_not_do_what_is_needed_is_refused(bare, monkeypa
 def on_nfs(bare, monkeypatch, tmp_path_factory):
     table = tmp_path_factory.mktemp("proc") / "mountinfo"
     table.write_text(f"40 22 0:40 / {bare.project.root} rw - nfs4 server:/export rw,vers=4.2\n")
-    monkeypatch.setattr(init, "MOUNT_TABLE", table)
-    monkeypatch.setattr(init, "folder_problems", lambda address: ())
+    monkeypatch.setattr(administration, "MOUNT_TABLE", table)
+    monkeypatch.setattr(administration, "folder_problems", lambda address: ())
     return bare
 
 
@@ -137,7 +139,7 @@ def test_a_network_file_system_that_may_show_names_late_is_refused(on_nfs):
 def test_one_folder_of_each_file_system_is_tried(terminal, monkeypatch):
     tried = []
     monkeypatch.setattr(
-        init, "folder_problems", lambda address: tried.append(address) or self_test.folder_problems(address)
+        administration, "folder_problems", lambda address: tried.append(address) or self_test.folder_problems(address)
     )
     terminal.started()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streamops import __version__
-from streamops.cli.lazy_commands import COMMANDS as COMMANDS_BY_NAME
+from streamops.cli.main import COMMANDS as COMMANDS_BY_NAME
 from streamops.cli.main import main
 
 COMMANDS = ("status", "stop", "start", "restart", "release", "adopt", "history", "logs", "supervise", "config")

@@ -6,7 +6,7 @@ from streamops.control import codec
 from streamops.control.attendance import Attendance, attendance_address
 from streamops.control.records import Author
 from streamops.reconcile.facts import StreamTask
-from streamops.reconcile.finding_store import FindingStore, ToldTask, ToldTasks, write_book
+from streamops.reconcile.finding import FindingStore, ToldTask, ToldTasks, write_book
 from support.settings import a_declared_stream
 from support.specs import seconds
 from support.terminal import Terminal

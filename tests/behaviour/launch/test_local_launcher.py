@@ -17,8 +17,7 @@ from streamops.control.drivers import Heartbeat
 from streamops.control.records import DriverHandle
 from streamops.errors import LaunchError
 from streamops.launch import DriverState, SubmitRequest
-from streamops.launch.command import spark_submit_command
-from streamops.launch.local import LocalLauncher
+from streamops.launch.local import LocalLauncher, spark_submit_command
 from streamops.launch.processes import live_group, read_stat, this_host
 from streamops.storage import FileAccess
 from support.observations import a_beat

@@ -8,7 +8,7 @@ from streamops.control.records import Outcome
 from streamops.control.state import Failure
 from streamops.failures import RestartPolicy, RestartTiming, advise_restart
 from streamops.launch import DriverState
-from streamops.operations.act_progress import follow_stop
+from streamops.operations.act_plan import follow_stop
 from streamops.supervision import Action
 from support.clock import START
 from support.fencing import a_running_stream, a_submit_without_a_record, outcomes, when

@@ -25,8 +25,7 @@ from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
 from streamops.storage.memory import MemoryStorage
 from streamops.supervision import bundle as bundles
-from streamops.supervision.bundle import bundle_name, driver_bundle
-from streamops.supervision.submission import log_folder
+from streamops.supervision.bundle import bundle_name, driver_bundle, log_folder
 from support.clock import FakeClock
 from support.launcher import FakeLauncher
 from support.model_tasks import Gone

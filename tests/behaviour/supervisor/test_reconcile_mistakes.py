@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from streamops.reconcile import FindingKind, ReconcileSeverity, rules
-from streamops.reconcile.finding_store import AwaitedStream, FindingStore, write_book
+from streamops.reconcile.finding import AwaitedStream, FindingStore, write_book
 from support.reconciling import LONG, Place
 from support.specs import a_stream, seconds
 from support.world import World

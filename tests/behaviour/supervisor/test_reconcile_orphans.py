@@ -7,7 +7,7 @@ import pytest
 from streamops.control.records import ActBegun, ActEnded
 from streamops.errors import LaunchError
 from streamops.reconcile import FindingKind, ReconcileSeverity
-from streamops.reconcile.orphans import TRY_AGAIN_AFTER
+from streamops.reconcile.reconciler import TRY_AGAIN_AFTER
 from support.reconciling import AUTHOR, LONG, Place, orphan
 from support.specs import SUPERVISOR, seconds
 from support.world import World

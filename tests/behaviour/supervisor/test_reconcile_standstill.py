@@ -9,7 +9,7 @@ from streamops.control.records import Author, MaintenanceBegun, VerdictChanged
 from streamops.failures import RestartPolicy
 from streamops.launch import DriverState
 from streamops.reconcile import FindingKind, ReconcileSeverity
-from streamops.reconcile.overdue import GRACE
+from streamops.reconcile.facts import GRACE
 from support.model_tasks import Gone
 from support.reconciling import Place, append
 from support.specs import SUPERVISOR, a_stream, seconds

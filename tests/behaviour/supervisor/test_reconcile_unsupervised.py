@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from streamops.reconcile import FindingKind, ReconcileSeverity
-from streamops.reconcile.finding_store import TOLD_FOR
+from streamops.reconcile.finding import TOLD_FOR
 from support.reconciling import DAG, LONG, Place
 from support.specs import a_stream, seconds
 from support.world import World

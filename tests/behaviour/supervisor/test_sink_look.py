@@ -7,7 +7,7 @@ import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.diagnosis.checkup import check_stream
-from streamops.diagnosis.observe_sink import SinkPlace, look_around, look_at_both
+from streamops.diagnosis.declared_places import SinkPlace, look_around, look_at_both
 from streamops.diagnosis.plan import Safety
 from streamops.errors import SettingsError
 from streamops.sink import newest_batch

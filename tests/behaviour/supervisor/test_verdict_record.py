@@ -7,7 +7,7 @@ from streamops.control.log import ControlLog, LogReader
 from streamops.control.records import StopRequested, VerdictChanged
 from streamops.control.snapshot import load_state
 from streamops.errors import CorruptRecordError, StorageError
-from streamops.fleet.verdict_record import record_verdict
+from streamops.fleet.verdict_change import record_verdict
 from streamops.storage.memory import MemoryStorage
 from streamops.verdict import Verdict
 from support.clock import FakeClock

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from streamops.control.outputs import JdbcOutput, RestOutput
+from streamops.control.assignment import JdbcOutput, RestOutput
 from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.spark.sinks.postgres import upsert_once
 from streamops.spark.sinks.rest import Patience, post_rows

@@ -16,8 +16,8 @@ from pyspark.sql.functions import udf
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from streamops.control.texts import FAILURE_LIMIT, shortened
+from streamops.spark.driver_process import go_round_faults
 from streamops.spark.failure import error_classes, failure_text
-from streamops.spark.spark_workarounds import go_round_faults
 
 SCHEMA = "n long, k string"
 ANSWER = "@answer "

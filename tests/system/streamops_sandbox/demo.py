@@ -23,7 +23,7 @@ from datetime import timedelta
 from rich.console import Console
 
 from streamops.errors import StreamOpsError
-from streamops.retention.lag_lines import lag_lines
+from streamops.retention.lag import lag_lines
 from streamops_sandbox.airflow import Component
 from streamops_sandbox.demo_runs import DemoRuns, RunOfDag
 from streamops_sandbox.drivers import DoubleWriterWatch, kill, live_drivers

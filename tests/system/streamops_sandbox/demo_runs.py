@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from streamops.clock import SystemClock
-from streamops.kafka.access import KafkaAccess
+from streamops.kafka.broker import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
-from streamops.spec.names import catchup_dag_id
+from streamops.spec.wire import catchup_dag_id
 from streamops_sandbox.errors import SandboxError
 from streamops_sandbox.ledger import count_rows
 from streamops_sandbox.orders import OrdersState

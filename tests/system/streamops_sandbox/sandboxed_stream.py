@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from streamops.clock import Clock, SystemClock
-from streamops.kafka.access import KafkaAccess
+from streamops.kafka.broker import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.operations.requests import Requests, this_author
 from streamops.retention.lag import StreamLag

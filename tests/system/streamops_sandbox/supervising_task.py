@@ -3,7 +3,7 @@
 import time
 from datetime import timedelta
 
-from streamops.spec.names import stream_dag_id
+from streamops.spec.wire import stream_dag_id
 from streamops_sandbox.airflow_api import AirflowApi, DagRun, TaskInstance
 from streamops_sandbox.drivers import process_titled
 from streamops_sandbox.errors import SandboxError

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from streamops.backfill import OffsetBound, PatternBound, RequestedRange, TimeBound, VersionBound
-from streamops.backfill.asked_text import range_of
+from streamops.backfill.asked import range_of
 from streamops.control.kafka_offsets import Offsets
 from streamops.errors import SettingsError
 from support.specs import seconds

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from streamops.backfill import folder_files as folders
-from streamops.backfill.asked_text import range_of
+from streamops.backfill import files
+from streamops.backfill.asked import range_of
 from streamops.backfill.backfill_service import BackfillService, PlannedBackfill, RequestedBackfill
 from streamops.backfill.backfill_text import plan_lines
-from streamops.backfill.folder_files import folder_files
+from streamops.backfill.files import folder_files
 from streamops.errors import SettingsError
 from streamops.spec import DeltaTableSource, FileFormat, FilesSource
 from streamops.storage.local import LocalStorage
@@ -79,7 +79,7 @@ def test_the_files_of_a_source_that_is_a_pattern_itself(landing):
 
 
 def test_more_files_than_are_listed_are_told(landing, monkeypatch):
-    monkeypatch.setattr(folders, "MAX_FILES", 1)
+    monkeypatch.setattr(files, "MAX_FILES", 1)
 
     assert not folder_files(LocalStorage(), f"file://{landing}").is_whole
 

@@ -4,9 +4,8 @@ import pytest
 
 from streamops.backfill import BackfillEstimate
 from streamops.backfill.asked import Expired
-from streamops.backfill.backfill_service import PlannedBackfill
+from streamops.backfill.backfill_service import PlannedBackfill, backfill_spec
 from streamops.backfill.backfill_text import plan_lines, range_lines, refusal_lines
-from streamops.backfill.derived import backfill_spec
 from streamops.control.records import ClaimMode
 from streamops.errors import BackfillError
 from streamops.spec import CatchupSpec, LaunchSpec, Mode, Trigger, TriggerKind

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from streamops.backfill.estimate import BackfillEstimate, estimate_backfill
+from streamops.backfill.effects import BackfillEstimate, estimate_backfill
 from streamops.progress import ProgressEvent, ProgressHistory, SourceProgress
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

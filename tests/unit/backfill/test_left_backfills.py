@@ -6,8 +6,7 @@ from datetime import timedelta
 import pytest
 
 from streamops.backfill import progress_of
-from streamops.backfill.facts import BackfillFacts
-from streamops.backfill.status import standing_of
+from streamops.backfill.status import BackfillFacts, standing_of
 from streamops.control.attendance import Attendance
 from streamops.control.records import ClaimMode, MaintenanceBegun, MaintenanceEnded, Outcome, Parked
 from streamops.launch import DriverState, DriverStatus

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from streamops.backfill.pending_input import news_of
+from streamops.backfill.run_service import news_of
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.retention import Coverage, PartitionCoverage, PartitionState
 from streamops.storage.memory import MemoryStorage

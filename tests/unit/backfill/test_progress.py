@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamops.backfill.progress import progress_of
+from streamops.backfill.effects import progress_of
 from support.backfills import a_plan, offsets
 
 PLAN = a_plan(start=offsets(0, 0), chunks=(offsets(6, 4), offsets(12, 8), offsets(18, 11)))

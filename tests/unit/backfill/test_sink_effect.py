@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamops.backfill.sink_effect import OwnSink, SinkChosen, SinkRefused, choose_sink
+from streamops.backfill.effects import OwnSink, SinkChosen, SinkRefused, choose_sink
 from streamops.spec.sinks import SinkGuarantee
 
 TABLE, DEAD, OTHER = "file:///data/orders", "file:///data/orders_dead", "file:///data/again"

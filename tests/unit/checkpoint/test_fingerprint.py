@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamops.checkpoint.fingerprint import spark_fingerprint
+from streamops.checkpoint.offsets import spark_fingerprint
 
 STREAMING = "spark.sql.streaming."
 ALL = [

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.checkpoint.layout import batch_id
-from streamops.checkpoint.listing import SHOWN_NAMES, LogListing, Names, read_listing
+from streamops.checkpoint.layout import SHOWN_NAMES, LogListing, Names, batch_id, read_listing
 from streamops.storage.memory import MemoryStorage
 
 UUID = "0f0f0f0f-8f4e-4a6c-9d3e-1a2b3c4d5e6f"

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.checkpoint.lz4_blocks import unpacked
-from streamops.checkpoint.state_changes import MAX_FILES, MAX_READ, read_changes
+from streamops.checkpoint.state_changes import MAX_FILES, MAX_READ, read_changes, unpacked
 from streamops.diagnosis.plan import Safety
 from streamops.engines import engine_of
 from streamops.storage import join

@@ -2,9 +2,15 @@
 
 import pytest
 
-from streamops.control.backfill_places import FilesPlace, PlannedFile, TablePlace
+from streamops.control.backfill_places import (
+    AlteredFile,
+    FilesPlace,
+    PlannedFile,
+    TablePlace,
+    altered_files,
+    planned_file,
+)
 from streamops.control.backfill_plan import Counted, decode_plan, encode_plan
-from streamops.control.planned_files import AlteredFile, altered_files, planned_file
 from streamops.errors import CorruptRecordError
 from streamops.storage.memory import MemoryStorage
 from support.backfills import a_plan, offsets

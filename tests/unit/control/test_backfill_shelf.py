@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from streamops.control.backfill_plan import is_backfill_id
-from streamops.control.backfill_store import backfill_ids, id_at, id_from, read_plan, write_plan
+from streamops.control.backfill_plan import backfill_ids, id_at, id_from, is_backfill_id, read_plan, write_plan
 from streamops.errors import CorruptRecordError, ObjectExistsError, SettingsError
 from streamops.storage.memory import MemoryStorage
 from support.backfills import a_plan, offsets

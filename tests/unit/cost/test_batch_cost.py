@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from streamops.cost.batch_cost import BatchCost, batch_costs
-from streamops.cost.steps import MEANINGS, Step
+from streamops.cost.batch_cost import MEANINGS, BatchCost, Step, batch_costs
 from streamops.progress import parse_progress
 from support.specs import seconds
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.cost.delays import included_by, watermark_for
+from streamops.cost.estimates import included_by, watermark_for
 from support.specs import seconds
 
 SAMPLE = tuple(map(seconds, (30, 0, 5, 60, 5)))

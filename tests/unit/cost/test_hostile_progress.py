@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamops.cost.batch_cost import batch_costs
-from streamops.cost.measured import bytes_per_row, dropped_late, input_rate, processing_time
-from streamops.cost.state import operator_states
+from streamops.cost.state import bytes_per_row, dropped_late, input_rate, operator_states, processing_time
 from streamops.progress import parse_progress
 
 NUMBERS = st.integers(-(2**70), 2**70) | st.integers(0, 5000) | st.floats() | st.none() | st.text(max_size=3)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from streamops.cost.estimates import latency
 from streamops.cost.figure import Origin, lasting
-from streamops.cost.latency import latency
 from support.specs import seconds
 
 

@@ -3,7 +3,7 @@
 import json
 from datetime import timedelta
 
-from streamops.cost.measured import input_rate, of_stream, processing_time
+from streamops.cost.state import input_rate, of_stream, processing_time
 from streamops.progress import ProgressHistory, parse_progress
 from support.clock import START
 from support.specs import seconds

@@ -1,7 +1,7 @@
 """Retention by outage, restart and catch-up."""
 
+from streamops.cost.estimates import retention, retention_at_pace
 from streamops.cost.figure import Figure, Origin, Unit, lasting
-from streamops.cost.retention import retention, retention_at_pace
 from support.specs import seconds
 
 OUTAGE = lasting("outage", seconds(3600), Origin.GIVEN)

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from streamops.cost.figure import Figure, Origin, Unit, lasting
-from streamops.cost.measured import bytes_per_row, dropped_late
-from streamops.cost.state import OperatorState, operator_states, state_size
+from streamops.cost.state import OperatorState, bytes_per_row, dropped_late, operator_states, state_size
 from streamops.progress import ProgressHistory, parse_progress
 from support.progress import RECORDED
 from support.specs import seconds

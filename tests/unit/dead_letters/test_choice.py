@@ -2,8 +2,7 @@
 
 import pytest
 
-from streamops.dead_letters.choice import Candidate, Choice, LeftOut, choose
-from streamops.dead_letters.letter import RecordPosition
+from streamops.dead_letters.letter import Candidate, Choice, LeftOut, RecordPosition, choose
 
 
 def at(offset: int, *, topic: str = "orders", partition: int = 0) -> RecordPosition:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.dead_letters.newest import FileTimes, bound_for
+from streamops.dead_letters.columns import FileTimes, bound_for
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

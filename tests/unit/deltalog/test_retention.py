@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from streamops.deltalog import TableRetention
-from streamops.deltalog.retention import interval, retention_of
+from streamops.deltalog.table import interval, retention_of
 
 
 @pytest.mark.parametrize(

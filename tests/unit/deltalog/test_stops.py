@@ -5,7 +5,7 @@ import json
 import pytest
 
 from streamops.deltalog import PendingVersions, read_pending
-from streamops.deltalog.stops import stop_of
+from streamops.deltalog.pending import stop_of
 from streamops.storage.memory import MemoryStorage
 
 TABLE = "file:///tables/orders"

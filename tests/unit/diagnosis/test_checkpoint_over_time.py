@@ -9,8 +9,7 @@ from streamops.checkpoint.batch_times import BatchTimes
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.sink_log import SinkLogFacts
 from streamops.diagnosis.judge import SINK_RULES, TIME_RULES, explanations
-from streamops.diagnosis.sample import HealthSample
-from streamops.diagnosis.watch import Watch
+from streamops.diagnosis.watch import HealthSample, Watch
 from streamops.sink import FileSink, SinkView
 from streamops.verdict import Severity, Verdict
 from support.base_checkpoint import ADDRESS, entry, files, stored

@@ -9,8 +9,7 @@ from datetime import timedelta
 import pytest
 from deltalake import DeltaTable
 
-from streamops.diagnosis.observe_sink import SinkPlace
-from streamops.diagnosis.source_table import SourceTable
+from streamops.diagnosis.declared_places import SinkPlace, SourceTable
 from streamops.diagnosis.watch import Watch
 from streamops.storage import join
 from streamops.storage.local import LocalStorage

@@ -7,8 +7,7 @@ import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.diagnosis.judge import STATE_RULES, explanations
-from streamops.diagnosis.sample import HealthSample
-from streamops.diagnosis.watch import Watch
+from streamops.diagnosis.watch import HealthSample, Watch
 from streamops.verdict import Severity, Verdict
 from support.base_checkpoint import ADDRESS, files, stored
 from support.plans import findings_on

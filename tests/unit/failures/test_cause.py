@@ -3,7 +3,7 @@
 import pytest
 
 from streamops.control.records import Outcome
-from streamops.failures.cause import SHOWN, cause_of
+from streamops.failures.classify import SHOWN, cause_of
 
 QUERY = """Traceback (most recent call last):
   File "/lib/runner.py", line 10, in run

@@ -12,8 +12,7 @@ from streamops.control.records import Outcome
 from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import DEFAULT_REMEDIES, FailureClass
 from streamops.failures.rules import rules
-from streamops.failures.rules.reading import READ_LIMIT, statements
-from streamops.failures.rules.rule import EVIDENCE_LIMIT
+from streamops.failures.rules.rule import EVIDENCE_LIMIT, READ_LIMIT, statements
 from support.provoke.case import read_cases
 
 CASES = read_cases()

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from streamops.diagnosis.sample import HealthSample
-from streamops.fleet.health_answer import answer_of, shard_of, summary_of, tasks_of
-from streamops.fleet.health_round import RoundReport
+from streamops.diagnosis.watch import HealthSample
+from streamops.fleet.health_round import RoundReport, answer_of, shard_of, summary_of, tasks_of
 from streamops.fleet.observe_health import HealthLook
 from streamops.verdict import Verdict
 from support.clock import START

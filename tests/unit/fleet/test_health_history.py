@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streamops.control.texts import COMPOSED_LIMIT
-from streamops.diagnosis.sample import HealthSample
+from streamops.diagnosis.watch import HealthSample
 from streamops.errors import StorageError
 from streamops.fleet import health_history
 from streamops.fleet.health_history import HealthEntry, HealthHistory, KeptChange, NotedChange

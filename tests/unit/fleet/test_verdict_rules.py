@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.diagnosis.sample import HealthSample
+from streamops.diagnosis.watch import HealthSample
 from streamops.fleet.health_history import HealthEntry, KeptChange, NotedChange
 from streamops.fleet.observe_health import HealthLook
-from streamops.fleet.verdict_rules import Upkeep, has_record, is_untold, settled_verdict, upkeep_of
+from streamops.fleet.verdict_store import Upkeep, has_record, is_untold, settled_verdict, upkeep_of
 from streamops.verdict import Verdict
 from support.clock import START
 from support.specs import a_stream

@@ -3,8 +3,7 @@
 import pytest
 
 from streamops.errors import SettingsError
-from streamops.kafka.access import KafkaAccess, access_of
-from streamops.kafka.secrets import without_secrets
+from streamops.kafka.broker import KafkaAccess, access_of, without_secrets
 
 SECRET = (("sasl.password", "hunter2"), ("sasl.username", "ops"), ("security.protocol", "SASL_SSL"))
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from streamops.kafka import TopicRetention
-from streamops.kafka.topic_config import retention_of
+from streamops.kafka.confluent import retention_of
 
 DEFAULTS = {
     "cleanup.policy": "delete",

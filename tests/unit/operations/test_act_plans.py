@@ -23,11 +23,9 @@ from streamops.control.records import (
 from streamops.control.state import LogState
 from streamops.errors import ControlLogError, SettingsError
 from streamops.launch import DriverState
-from streamops.operations.act_plan import Act, ActPlan
+from streamops.operations.act_plan import Act, ActPlan, AwaitedStart
 from streamops.operations.act_plans import plan_release, plan_replacement, plan_start, plan_stop
-from streamops.operations.act_progress import AwaitedStart
-from streamops.operations.drift import Declaration
-from streamops.operations.snapshot import ActContext, StreamSnapshot
+from streamops.operations.snapshot import ActContext, Declaration, StreamSnapshot
 from streamops.spec import StreamSpec
 from streamops.spec.sinks import SinkGuarantee
 from streamops.spec.wire import spec_text

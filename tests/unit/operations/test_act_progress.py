@@ -17,9 +17,8 @@ from streamops.control.records import (
     StopRequested,
 )
 from streamops.launch import DriverState
-from streamops.operations.act_progress import AwaitedStart, Stage, follow_start, follow_stop
-from streamops.operations.find_request import find_request
-from streamops.operations.log_tail import UnreadableRecord
+from streamops.operations.act_plan import AwaitedStart, Stage, follow_start, follow_stop
+from streamops.operations.log_tail import UnreadableRecord, find_request
 from streamops.supervision import Look, decide
 from support.clock import START
 from support.observations import a_beat, observed, seen

@@ -8,7 +8,7 @@ from streamops import __version__
 from streamops.control.records import Claimed
 from streamops.failures import RestartPolicy
 from streamops.liveness import StallPolicy
-from streamops.operations.drift import Declaration, Drift, SettingChange, declaration_of, drift_between
+from streamops.operations.snapshot import Declaration, Drift, SettingChange, declaration_of, drift_between
 from streamops.spec import KafkaSource, Keep, LaunchSpec, SinkSpec, StreamSpec, Timings, Trigger
 from streamops.spec.sinks import SinkGuarantee
 from streamops.spec.wire import spec_text

@@ -3,7 +3,7 @@
 import pytest
 
 from streamops.diagnosis.plan import RestartPlan, Safety
-from streamops.operations.forecast import StartForecast
+from streamops.operations.snapshot import StartForecast
 from streamops.supervision.decision import Action
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamops.progress import ProgressHistory, parse_progress, read_progress
-from streamops.progress.history import LINES_READ
+from streamops.progress.event import LINES_READ
 from streamops.storage.memory import MemoryStorage
 from support.specs import seconds
 

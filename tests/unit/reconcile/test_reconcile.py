@@ -16,11 +16,10 @@ from streamops.control.records import (
 )
 from streamops.launch import DriverState, DriverStatus, FoundDriver
 from streamops.reconcile import FindingKind, ReconcileSeverity, reconcile
-from streamops.reconcile.drivers import DriverFault, fault_of, may_be_killed
+from streamops.reconcile.attendance import DriverFault, fault_of, may_be_killed
 from streamops.reconcile.facts import DeclarationState, FleetFacts, StreamFacts, StreamTask
-from streamops.reconcile.finding import ReconcileRemedy, told, worst
-from streamops.reconcile.finding_store import FindingStore
-from streamops.reconcile.repair import EVERYTHING, RECORDING, mandate
+from streamops.reconcile.finding import FindingStore, ReconcileRemedy, told, worst
+from streamops.reconcile.reconciler import EVERYTHING, RECORDING, mandate
 from streamops.supervision import Action, Decision
 from support.observations import NOW
 from support.records import a_claim, a_handle, a_log, a_state, a_submit, an_end, lawful_logs, token_of

@@ -6,8 +6,7 @@ import pytest
 
 from streamops.control.attendance import Attendance
 from streamops.reconcile import FindingKind, ReconcileSeverity, reconcile
-from streamops.reconcile.facts import FleetFacts, StreamFacts
-from streamops.reconcile.overdue import GRACE, Overdue, is_recent
+from streamops.reconcile.facts import GRACE, FleetFacts, Overdue, StreamFacts, is_recent
 from streamops.supervision import Action, Decision
 from support.observations import NOW
 from support.records import a_claim, a_state, a_submit, an_end

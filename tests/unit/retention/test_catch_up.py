@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from streamops.progress import ProgressEvent, ProgressHistory, SourceProgress
-from streamops.retention.catch_up import CatchUp, Throughput, catch_up, throughput_of
+from streamops.retention.growth import CatchUp, Throughput, catch_up, throughput_of
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ import pytest
 
 from streamops.retention.forecast import Basis, Forecast, Waiting, forecast
 from streamops.retention.growth import EndSample
-from streamops.retention.pace import Pace, pace_of, with_pace
+from streamops.retention.outage import Pace, pace_of, with_pace
 from streamops.retention.past import PlaceSample
 from support.brokers import A_WEEK
 

@@ -7,7 +7,7 @@ import pytest
 
 from streamops.kafka import TopicRetention
 from streamops.retention.forecast import Basis, Waiting, forecast
-from streamops.retention.pace import pace_of, with_pace
+from streamops.retention.outage import pace_of, with_pace
 from streamops.retention.past import PlaceSample
 from support.kafka_log import START, KafkaLog
 

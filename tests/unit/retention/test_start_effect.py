@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streamops.retention import Coverage, OffsetRange, PartitionCoverage, PartitionState
-from streamops.retention.start_effect import CoverageEffect, Effect, changed_since_planned, start_effect
+from streamops.retention.covered_plan import CoverageEffect, Effect, changed_since_planned, start_effect
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RECORDED = Path(__file__).parents[2] / "data" / "exceptions" / "recorded" / "kafka.json"

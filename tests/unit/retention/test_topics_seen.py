@@ -4,7 +4,7 @@ import pytest
 
 from streamops.control.records import TopicSeen
 from streamops.retention import Coverage, PartitionCoverage, PartitionState
-from streamops.retention.topics_seen import topics_seen
+from streamops.retention.past import topics_seen
 from support.clock import START
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamops.settings.ddl import refused_ddl
+from streamops.settings.resolve_places import refused_ddl
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamops.settings.option_values import (
+from streamops.settings.refusals import (
     CUSTOM_OPTIONS,
     DELTA_OPTIONS,
     FILES_OPTIONS,

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from streamops.errors import SettingsError
-from streamops.settings import follow, settings_in_force
-from streamops.settings.follow import FollowedFile, SharedSettings
+from streamops.settings import in_force, settings_in_force
+from streamops.settings.in_force import FollowedFile, SharedSettings
 from support.clock import FakeClock
 from support.settings import a_declared_stream, a_project
 
@@ -53,7 +53,7 @@ class Reader:
 @pytest.fixture
 def reader(monkeypatch):
     reader = Reader()
-    monkeypatch.setattr(follow, "settings_in_force", reader)
+    monkeypatch.setattr(in_force, "settings_in_force", reader)
     yield reader
     reader.go_on.set()
 
@@ -99,7 +99,7 @@ def test_a_change_that_does_not_show_is_seen_after_a_minute(project, clock):
 
 
 def test_a_place_that_hangs_leaves_what_was_read_before(project, clock, reader, monkeypatch):
-    monkeypatch.setattr(follow, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(in_force, "PATIENCE_SECONDS", 0.05)
     shared = SharedSettings(clock)
     before = shared.of(project.file)
     reader.go_on.clear()
@@ -114,7 +114,7 @@ def test_a_place_that_hangs_leaves_what_was_read_before(project, clock, reader, 
 
 
 def test_a_place_that_never_answered_is_told(project, clock, reader, monkeypatch):
-    monkeypatch.setattr(follow, "FIRST_PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(in_force, "FIRST_PATIENCE_SECONDS", 0.05)
     reader.go_on.clear()
 
     with pytest.raises(SettingsError, match=r"streams\.yaml could not be read within"):

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streamops.control.assignment import assignment_of
-from streamops.control.outputs import RestOutput
+from streamops.control.assignment import RestOutput, assignment_of
 from streamops.launch import SubmitRequest
-from streamops.launch.command import spark_submit_command
+from streamops.launch.local import spark_submit_command
 from streamops.settings import Settings
 from streamops.settings.secrets import is_secret, secret_in_address, secret_in_conf
 from streamops.spec import StreamSpec
 from streamops.spec.wire import spec_text
-from streamops.supervision.submission import submit_request
+from streamops.supervision.bundle import submit_request
 from support.records import a_claim, a_state
 from support.settings import a_declared_stream, a_project
 

@@ -8,8 +8,15 @@ from typing import Any
 
 import pytest
 
-from streamops.control.assignment import CustomInput, assignment_of
-from streamops.control.outputs import CustomOutput, FilesOutput, JdbcOutput, KafkaOutput, RestOutput
+from streamops.control.assignment import (
+    CustomInput,
+    CustomOutput,
+    FilesOutput,
+    JdbcOutput,
+    KafkaOutput,
+    RestOutput,
+    assignment_of,
+)
 from streamops.settings import SettingsProblem
 from streamops.spec import StateStore, StreamSpec, TriggerKind
 from streamops.spec.sinks import SinkGuarantee

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streamops.diagnosis.source_input import declared_source_input
+from streamops.diagnosis.declared_places import declared_source_input
 from streamops.spec import DeltaTableSource, FileFormat, FilesSource, StreamSpec
 from streamops.storage.memory import MemoryStorage
 from support.settings import Project, a_declared_stream, a_project

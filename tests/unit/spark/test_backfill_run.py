@@ -11,8 +11,7 @@ from streamops.control.layout import backfill_plan_address
 from streamops.control.records import ClaimMode
 from streamops.errors import BackfillError, CorruptRecordError
 from streamops.spark import query
-from streamops.spark.backfill_guard import refuse_unfit_job, refuse_unfit_plan
-from streamops.spark.backfill_run import BackfillRun, read_plan
+from streamops.spark.backfill_run import BackfillRun, read_plan, refuse_unfit_job, refuse_unfit_plan
 from streamops.spark.backfill_source import backfill_options
 from streamops.spark.context import StreamContext
 from streamops.spark.query import PlannedQuery

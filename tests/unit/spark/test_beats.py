@@ -9,9 +9,8 @@ from streamops.clock import SystemClock
 from streamops.control.drivers import read_traces
 from streamops.control.layout import HEARTBEAT, control_folder
 from streamops.control.records import StopRequested
-from streamops.spark.beats import BeatThread
-from streamops.spark.lease import DriverIdentity, Lease
-from streamops.spark.logfile import CappedLog
+from streamops.spark.driver_process import CappedLog
+from streamops.spark.lease import BeatThread, DriverIdentity, Lease
 from streamops.spark.report import DriverReport
 from streamops.storage.memory import MemoryStorage
 from support.records import a_claim, a_record, token_of, write_log

@@ -10,8 +10,8 @@ from streamops.errors import JobChangedError
 from streamops.failures import FailureClass, Remedy
 from streamops.failures.classify import DriverEvidence, classify
 from streamops.spark import runner
+from streamops.spark.driver_process import refuse_changed_job
 from streamops.spark.failure import exit_record
-from streamops.spark.job_file import refuse_changed_job
 from support.assignments import an_assignment
 
 JOB = "def define(spark, stream):\n    return 'as claimed'\n"

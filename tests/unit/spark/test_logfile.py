@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from streamops.spark.logfile import CappedLog
+from streamops.spark.driver_process import CappedLog
 
 
 @pytest.fixture

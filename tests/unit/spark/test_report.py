@@ -9,9 +9,8 @@ import pytest
 
 from streamops.control.codec import encode
 from streamops.control.drivers import DriverPhase, Heartbeat, QueryStep
-from streamops.spark.query_report import IDLE_KEPT, PROGRESS_BYTES
 from streamops.spark.query_watch import QueryView, QueryWatch
-from streamops.spark.report import PROGRESS_KEPT, UNKNOWN_EXECUTORS, DriverReport
+from streamops.spark.report import IDLE_KEPT, PROGRESS_BYTES, PROGRESS_KEPT, UNKNOWN_EXECUTORS, DriverReport
 from streamops.storage import FileKind
 from streamops.storage.bounds import BOUNDS
 from support.clock import FakeClock

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from streamops.errors import SettingsError
-from streamops.spark.sinks.secret_file import read_secret
+from streamops.spark.sinks.batch import read_secret
 
 
 def a_file(folder: Path, content: str, *, mode: int = 0o600) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from streamops.spark.spark_workarounds import go_round_faults
+from streamops.spark.driver_process import go_round_faults
 
 COLUMNAR = "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled"
 CACHED = "spark.sql.inMemoryColumnarStorage.enableVectorizedReader"

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.spark.watchdog import DriverProcesses, Watchdog
+from streamops.spark.lease import DriverProcesses, Watchdog
 from support.clock import FakeClock
 from support.specs import seconds
 
@@ -18,7 +18,7 @@ GUARDED = """
 import sys, threading
 from datetime import timedelta
 from streamops.clock import SystemClock
-from streamops.spark.watchdog import DriverProcesses, Watchdog
+from streamops.spark.lease import DriverProcesses, Watchdog
 
 kill = DriverProcesses(int(sys.argv[1])).kill
 watchdog = Watchdog(clock=SystemClock(), halt=timedelta(seconds=float(sys.argv[2])), kill=kill)
@@ -176,7 +176,7 @@ def test_a_jvm_that_is_gone_does_not_save_its_python(sleeper, guarded):
 REUSED = """
 import os, subprocess, sys
 from pathlib import Path
-from streamops.spark.watchdog import DriverProcesses
+from streamops.spark.lease import DriverProcesses
 
 jvm = subprocess.Popen(["sleep", "60"])
 processes = DriverProcesses(jvm.pid)

@@ -30,8 +30,7 @@ from streamops.control.state import Epoch, LogState
 from streamops.failures import FailureClass, Remedy, RestartPolicy
 from streamops.launch import DriverState, DriverStatus
 from streamops.liveness import LivenessKind, StallPolicy
-from streamops.operations.drift import Declaration
-from streamops.operations.snapshot import ActContext
+from streamops.operations.snapshot import ActContext, Declaration
 from streamops.spec import StreamSpec, Trigger
 from streamops.spec.wire import spec_text
 from streamops.status import Phase, StreamStatus, stream_status

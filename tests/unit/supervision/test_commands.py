@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.backfill.derived import backfill_spec
+from streamops.backfill.backfill_service import backfill_spec
 from streamops.control.records import Adopted, ClaimMode, MaintenanceBegun, Position
 from streamops.launch import DriverState
 from streamops.spec import StreamSpec

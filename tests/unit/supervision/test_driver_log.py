@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from streamops.errors import ObjectNotFoundError, StorageError
-from streamops.supervision.driver_log import TAIL_LIMIT, tail
+from streamops.supervision.endings import TAIL_LIMIT, tail
 
 
 def a_log(tmp_path: Path, content: bytes) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from streamops.control.records import ClaimMode, MaintenanceBegun
 from streamops.spec import Trigger, TriggerKind
-from streamops.supervision.next_trigger import next_trigger
+from streamops.supervision.desired_run import next_trigger
 from support.clock import START
 from support.records import a_claim, a_state, a_submit, an_end
 from support.specs import a_scheduled_stream, a_stream

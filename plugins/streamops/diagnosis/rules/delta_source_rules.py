@@ -13,7 +13,7 @@ from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS, quoted
 from streamops.delta_source import Fit, delta_source, has_read, is_in_flight, needed_files
 from streamops.deltalog import PendingVersions, RemovedFile
-from streamops.deltalog.stops import stop_of
+from streamops.deltalog.pending import stop_of
 from streamops.diagnosis.rules.file_rules import RESTORE_BOTH, RESTORE_COMMITS
 from streamops.diagnosis.rules.sink_rules import start_on_unread
 from streamops.liveness.pace import in_words

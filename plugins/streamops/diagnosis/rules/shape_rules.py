@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from streamops.checkpoint import CheckpointFacts
-from streamops.checkpoint.layout import COMMITS, OFFSETS
-from streamops.checkpoint.listing import LogListing
+from streamops.checkpoint.layout import COMMITS, OFFSETS, LogListing
 from streamops.diagnosis.expectations import Expectations
 from streamops.diagnosis.rules.file_rules import BACKUP
 from streamops.engines import WithoutOffsets

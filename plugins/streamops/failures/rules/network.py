@@ -1,10 +1,106 @@
-"""Sinks, sources and storage that don't answer. The same words come from all three: who speaks is looked up beside them."""
+"""Credentials, and sinks, sources and storage that don't answer. The same words come from all of them."""
 
 import re
 
 from streamops.failures.failure_class import FailureClass, Remedy
-from streamops.failures.rules.reading import Loudness
-from streamops.failures.rules.rule import FailureRule
+from streamops.failures.rules.rule import FailureRule, Loudness
+
+CREDENTIALS = (
+    FailureRule(
+        id="kafka-login",
+        failure_class=FailureClass.CREDENTIALS,
+        words=(
+            "SaslAuthenticationException",
+            "SslAuthenticationException",
+            "TopicAuthorizationException",
+            "GroupAuthorizationException",
+            "ClusterAuthorizationException",
+            "TransactionalIdAuthorizationException",
+            "IllegalSaslStateException",
+            "UnsupportedSaslMechanismException",
+        ),
+        source="Kafka clients 3.9, SPARK-25501; recorded case secured-wrong-password",
+    ),
+    FailureRule(
+        id="login-missing",
+        failure_class=FailureClass.CREDENTIALS,
+        words=(
+            "JAAS configuration",
+            "LoginException",
+            "Failed to load SSL keystore",
+            "GSSException",
+            "Kerberos tgt",
+            "NoAuthWithAWSException",
+            "Unable to load credentials",
+            "NoCredentialsError",
+        ),
+        source="Kafka clients 3.9, Hadoop 3.5, AWS SDK 2; recorded case secured-no-truststore",
+    ),
+    FailureRule(
+        id="token-expired",
+        failure_class=FailureClass.CREDENTIALS,
+        words=(") is expired", "ExpiredToken", "token has expired", "InvalidToken", "can't be found in cache"),
+        source="Hadoop 3.5, S3, Kafka; SPARK-25501, SPARK-27002",
+    ),
+    FailureRule(
+        id="certificate",
+        failure_class=FailureClass.CREDENTIALS,
+        words=("CERTIFICATE_VERIFY_FAILED", "SSLHandshakeException", "CertPathValidatorException"),
+        source="Python ssl, OpenJDK 17",
+    ),
+    FailureRule(
+        id="forbidden",
+        failure_class=FailureClass.CREDENTIALS,
+        words=(
+            "Status Code: 403",
+            "Status Code: 401",
+            "403 Forbidden",
+            "401 Unauthorized",
+            "HTTP Error 403",
+            "HTTP Error 401",
+            "403 Client Error",
+            "401 Client Error",
+            "response: code=403",
+            "response: code=401",
+            "AuthenticationFailed",
+            '", 403, ',
+        ),
+        source="HTTP: S3, GCS, Azure, WebHDFS, urllib, requests; recorded case sink-http-403",
+    ),
+    FailureRule(
+        id="secret-file",
+        failure_class=FailureClass.CREDENTIALS,
+        words=(
+            "SettingsError: sink.jdbc.password_file:",
+            "SettingsError: sink.rest.token_file:",
+            "SettingsError: sink.rest.url_file:",
+        ),
+        source="streamops.spark.sinks.batch; recorded case server-sink-postgres-password-file",
+    ),
+    FailureRule(
+        id="permission",
+        failure_class=FailureClass.CREDENTIALS,
+        words=(
+            "Permission denied",
+            "permission denied",
+            "\nPermissionError",
+            "AccessDenied",
+            "Access denied",
+            "Access Denied",
+            "AccessControlException",
+            "InsufficientPrivilege",
+            "Operation not permitted",
+            "Not authorized",
+            "authentication failed",
+            "Authentication failed",
+            " is forbidden: User ",
+            "Login failed for user",
+            "ORA-01017",
+        ),
+        source="POSIX, HDFS, S3, databases, Kubernetes; recorded case sink-no-permission",
+    ),
+)
+
 
 UNREACHABLE = (
     "Connection refused",

@@ -23,7 +23,6 @@ The order of the stages, and in the second of the groups, is knowledge:
 4. Wrappers, and last the plain fact of the end.
 """
 
-from streamops.failures.rules.access import CREDENTIALS
 from streamops.failures.rules.checkpoints import (
     DAMAGED,
     INCOMPATIBLE,
@@ -32,11 +31,18 @@ from streamops.failures.rules.checkpoints import (
     WRITERS,
     WRITERS_OF_FILES,
 )
-from streamops.failures.rules.code import PLAN, PYTHON, SQL_STATES, STARTS
-from streamops.failures.rules.data import CONFLICTS, LOSS, SCHEMA
-from streamops.failures.rules.endings import DECIDED, FALLBACKS, SIGNALS, WRAPPERS
-from streamops.failures.rules.network import SINK, SOURCE, STORAGE, TRANSIENT
-from streamops.failures.rules.resources import CAPACITY, DISK, LOST_EXECUTORS, MEMORY
+from streamops.failures.rules.code import CONFLICTS, LOSS, PLAN, PYTHON, SCHEMA, SQL_STATES, STARTS
+from streamops.failures.rules.network import CREDENTIALS, SINK, SOURCE, STORAGE, TRANSIENT
+from streamops.failures.rules.resources import (
+    CAPACITY,
+    DECIDED,
+    DISK,
+    FALLBACKS,
+    LOST_EXECUTORS,
+    MEMORY,
+    SIGNALS,
+    WRAPPERS,
+)
 from streamops.failures.rules.rule import FailureRule, rules_by_stage
 
 CAUSES = (

@@ -1,11 +1,16 @@
-"""What a function given to `foreachBatch` needs to know of its batch."""
+"""What a function given to `foreachBatch` needs to know of its batch, and where a sink's secrets lie."""
 
+import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from streamops.errors import SettingsError
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
 
 _QUERY_ID = "sql.streaming.queryId"
 """StreamExecution.QUERY_ID_KEY (4.2): a local property of the thread that runs the batch."""
@@ -33,3 +38,21 @@ def cached(batch: "DataFrame") -> "Iterator[DataFrame]":
         yield kept
     finally:
         kept.unpersist()
+
+
+def read_secret(path: str, setting: str) -> str:
+    """The first line of the file.
+
+    SettingsError, with the setting that names it, where it can't be read, others may read it, or the line is empty.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            if mode & 0o077:
+                raise SettingsError(f"{setting}: {path} has mode {mode:04o}, and others may read it: chmod 600 {path}")
+            secret = file.readline().rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{setting}: {path} can't be read: {error}") from error
+    if not secret:
+        raise SettingsError(f"{setting}: {path} holds nothing in its first line")
+    return secret

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from streamops.control.outputs import FilesOutput
+from streamops.control.assignment import FilesOutput
 from streamops.spark.sinks.batch import query_id
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from streamops.control.outputs import KafkaOutput
+from streamops.control.assignment import KafkaOutput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

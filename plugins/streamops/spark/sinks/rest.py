@@ -11,9 +11,9 @@ from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from streamops.control.outputs import RestOutput
+from streamops.control.assignment import RestOutput
 from streamops.errors import SettingsError, StreamOpsError
-from streamops.spark.sinks.secret_file import read_secret
+from streamops.spark.sinks.batch import read_secret
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row

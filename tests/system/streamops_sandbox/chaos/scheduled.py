@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from streamops.spec.names import catchup_dag_id
+from streamops.spec.wire import catchup_dag_id
 from streamops_sandbox.airflow import Component
 from streamops_sandbox.chaos.book import Account, Book
 from streamops_sandbox.chaos.fleet import PATIENT
