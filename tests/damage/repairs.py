@@ -186,18 +186,22 @@ def _move_aside(patient: Patient, finding: Finding) -> None:
     patient.aside(patient.checkpoint / named[1])
 
 
-def _restore_with_entry_below(patient: Patient, finding: Finding) -> None:
-    """The entry that the finding is about, and the one below it."""
+def _with_entry_below(patient: Patient, finding: Finding) -> list[int]:
+    """The entry that the finding is about, and the one below it, which with async progress tracking has no number next to it."""
     batch = _batch(finding)
-    for one in (batch - 1, batch):
+    below = [one for one in batches(patient.checkpoint / "offsets") if one < batch]
+    return [*([max(below)] if below else []), batch]
+
+
+def _restore_with_entry_below(patient: Patient, finding: Finding) -> None:
+    for one in _with_entry_below(patient, finding):
         if (patient.copy / "checkpoint" / "offsets" / str(one)).exists():
             patient.restore(f"checkpoint/offsets/{one}")
 
 
 def _ends_of_both(patient: Patient, finding: Finding) -> None:
     """Both entries get the end offsets that the progress events of their batches show."""
-    batch = _batch(finding)
-    for one in (batch - 1, batch):
+    for one in _with_entry_below(patient, finding):
         file = patient.checkpoint / "offsets" / str(one)
         if file.exists():
             lines = file.read_text().split("\n")
@@ -406,6 +410,14 @@ def _restore_data_files(patient: Patient, finding: Finding) -> None:
         if file.is_file() and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(file, target)
+
+
+def _restore_named_commits(patient: Patient, finding: Finding) -> None:
+    """Of the table that is read, each with its checksum."""
+    for version in re.findall(r"(\d{20})\.(?:json|crc)", str(finding["evidence"])):
+        for suffix in ("json", "crc"):
+            if (patient.copy / "in" / "_delta_log" / f"{version}.{suffix}").exists():
+                patient.restore(f"in/_delta_log/{version}.{suffix}")
 
 
 RESTORE = Way(name="restore", phrase=r"restore it from a copy", act=_restore_named)
@@ -718,7 +730,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "unread-kafka": (Way(name="look", phrase="make the broker answer with DESCRIBE on the topic"),),
     "unread-delta-source": (
-        Way(name="restore the commits", phrase="restore the named commits", act=_restore_data_files),
+        Way(name="restore the commits", phrase="restore the named commits", act=_restore_named_commits),
         Way(name="look", phrase="see whether the address is right|make it readable"),
     ),
     "unread-delta-versions": (Way(name="look", phrase="make it readable from here"),),

@@ -4,8 +4,9 @@ Spark classes: FileStreamSinkLog, FileStreamSink, MetadataLogFileIndex, 3.5 to 4
 decides: the sink skips each batch up to the highest here, and a reader of the directory believes nothing else.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from streamops.checkpoint.compact_log import (
     DEFAULT_INTERVAL,
@@ -89,7 +90,8 @@ def _broken(storage: ReadableStorage, folder: str, log: CompactLog) -> Iterator[
         try:
             lines = entry_lines(storage.read(join(folder, name), limit=MAX_COMPARED), address=f"{SINK_LOG}/{name}")
             for number, line in enumerate(lines, start=2):
-                json_object(line, place=f"{SINK_LOG}/{name} line {number}")
+                place = f"{SINK_LOG}/{name} line {number}"
+                _refuse_partial(json_object(line, place=place), place)
         except CheckpointError as error:
             yield str(error)
         except (ObjectNotFoundError, ObjectTooLargeError):
@@ -98,6 +100,25 @@ def _broken(storage: ReadableStorage, folder: str, log: CompactLog) -> Iterator[
             yield f"{SINK_LOG}/{name}: {error}"
 
 
+def _refuse_partial(status: Mapping[str, Any], place: str) -> None:
+    """CheckpointError for an entry that Spark can't make a SinkFileStatus of (`No usable value for …`, tried on 4.2.0)."""
+    for field, kind in _STATUS.items():
+        value = status.get(field)
+        is_of_kind = field in status if kind is str else isinstance(value, kind)
+        if not is_of_kind or (kind is int and isinstance(value, bool)):
+            raise CheckpointError(f"{place} has no usable value for {field}")
+
+
+_STATUS: dict[str, type] = {
+    "path": str,
+    "size": int,
+    "isDir": bool,
+    "modificationTime": int,
+    "blockReplication": int,
+    "blockSize": int,
+    "action": str,
+}
+"""The fields of an entry. A number under the name of a text is read as text."""
 MAX_COMPARED = 1 << 20
 """Bytes of an entry up to which it is read: a compact file lists every file ever written."""
 MAX_READ = 100

@@ -1,5 +1,7 @@
 """The log beside a file sink's output."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,21 @@ def sink_log(*names):
     for name in names:
         storage.write(f"{OUTPUT}/_spark_metadata/{name}", b"v1")
     return read_sink_log(storage, OUTPUT)
+
+
+def status(**changed):
+    """An entry as Spark 4.2 writes it; None takes a field away."""
+    fields = {
+        "path": "file:///out/orders/part-0.parquet",
+        "size": 731,
+        "isDir": False,
+        "modificationTime": 1772366400000,
+        "blockReplication": 1,
+        "blockSize": 33554432,
+        "action": "add",
+    }
+    kept = {name: value for name, value in {**fields, **changed}.items() if value is not None}
+    return f"v1\n{json.dumps(kept)}".encode()
 
 
 def test_a_directory_without_a_log():
@@ -52,6 +69,10 @@ def test_what_a_reader_of_the_directory_misses(names, expected):
         (b"", "_spark_metadata/12 is empty"),
         (b"v2", "_spark_metadata/12 line 1: 'v2' needs a newer"),
         (b"v1\n{", "_spark_metadata/12 line 2: cut or not JSON"),
+        (status(blockReplication=None), "_spark_metadata/12 line 2 has no usable value for blockReplication"),
+        (status(isDir=0), "_spark_metadata/12 line 2 has no usable value for isDir"),
+        (status(size=True), "_spark_metadata/12 line 2 has no usable value for size"),
+        (status(path=None), "_spark_metadata/12 line 2 has no usable value for path"),
         (bytes(50), "_spark_metadata/12 line 1"),
     ],
 )
@@ -66,6 +87,13 @@ def test_an_entry_that_the_next_compaction_can_not_read(content, reason):
     assert len(facts.broken) == 1
     assert facts.broken[0].startswith(reason)
     assert facts.next_compaction == 19
+
+
+def test_an_entry_of_spark_s_own_is_whole():
+    storage = MemoryStorage()
+    storage.write(f"{OUTPUT}/_spark_metadata/0", status())
+
+    assert read_sink_log(storage, OUTPUT).broken == ()
 
 
 def test_a_place_that_cannot_be_asked_is_not_an_empty_one():

@@ -127,6 +127,13 @@ TAKEN_BACK = {"checkpoint/offsets/5": None}
             id="commit",
         ),
         pytest.param(
+            "total-hdfs-ledger",
+            {f"{STATE}/5.delta": b"five" + b"LZ4Block" + bytes(13)},
+            {f"{STATE}/5.delta": b"five" + b"LZ4Block" + bytes(12) + b"x"},
+            "bytes that no start reads",
+            id="the last block of lz4",
+        ),
+        pytest.param(
             "files-ledger", KILLED, TAKEN_BACK, "a batch taken back that only the sink has had", id="taken back"
         ),
     ],

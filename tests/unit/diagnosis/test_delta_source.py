@@ -120,6 +120,24 @@ def test_what_is_told_of_the_table_that_a_query_reads(found, place, rules, safet
         assert finding.evidence.isprintable()
 
 
+@pytest.mark.parametrize(
+    ("found", "safety"),
+    [
+        pytest.param(reading(offset(-1), offset(4)), FUTILE, id="committed"),
+        pytest.param(
+            reading(offset(-1), offset(4), is_pending=True), Safety.UNSAFE, id="the batch in flight runs first"
+        ),
+        pytest.param(reading(offset(5), offset(-1), is_pending=True), FUTILE, id="where the batch in flight begins"),
+    ],
+)
+def test_a_version_below_all_versions_fails_a_start(found, safety):
+    """Tried on Spark 4.2.0 with delta-spark 4.4.0."""
+    plan = plan_of(inspected(found), source_table=DeltaSourceView(place=table(12), now=NOW))
+
+    assert plan.safety is safety
+    assert plan.expected_error == "DELTA_MISSING_FILES_UNEXPECTED_VERSION"
+
+
 def test_where_the_entry_below_has_the_table_s_id_the_entries_are_to_be_restored_and_not_the_table():
     made_anew, edited = (
         by_rules(DELTA_SOURCE_RULES, inspected(found), DeltaSourceView(place=table(12), now=NOW))[0]

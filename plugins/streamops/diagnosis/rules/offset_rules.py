@@ -241,9 +241,13 @@ def impossible_delta_offsets(facts: CheckpointFacts, expected: Expectations) -> 
     """A Delta offset of a form that Delta's source never wrote: it knows 1, and 3 at a change of the schema (Delta 4.4)."""
     for entry in (facts.newest, facts.previous):
         for name, offset in zip(entry.source_names, entry.offsets, strict=True) if entry else ():
-            if not isinstance(offset, DeltaOffset) or offset.source_version in DELTA_VERSIONS:
+            if not isinstance(offset, DeltaOffset) or entry is None:
                 continue
-            file = f"{OFFSETS}/{entry.batch}" if entry else OFFSETS
+            file = f"{OFFSETS}/{entry.batch}"
+            if offset.source_version in DELTA_VERSIONS:
+                if offset.table_version < 0:
+                    yield _below_all_versions(facts, entry, name, offset)
+                continue
             evidence = f"source {name}: sourceVersion is {offset.source_version}"
             yield Finding(
                 rule="impossible-delta-offsets",
@@ -261,6 +265,25 @@ def impossible_delta_offsets(facts: CheckpointFacts, expected: Expectations) -> 
 
 
 DELTA_VERSIONS = (1, 3)
+
+
+def _below_all_versions(facts: CheckpointFacts, entry: OffsetEntry, name: str, offset: DeltaOffset) -> Finding:
+    """A batch in flight that ends there runs, and reads nothing; whatever begins there fails (tried on 4.2.0)."""
+    file, evidence = f"{OFFSETS}/{entry.batch}", f"source {name}: reservoirVersion is {offset.table_version}"
+    runs_first = facts.has_pending_batch and entry is facts.newest
+    return Finding(
+        rule="impossible-delta-offsets",
+        severity=Severity.CRITICAL,
+        file=file,
+        evidence=evidence,
+        meaning=f"the batch in flight runs without input; then {FAILS}" if runs_first else f"no table has it: {FAILS}",
+        repair=RESTORE_BOTH,
+        start=StartEffect(
+            kind=AtStart.LOSES if runs_first else AtStart.FAILS,
+            summary=f"{file}: {evidence}, and no table has that",
+            error="DELTA_MISSING_FILES_UNEXPECTED_VERSION",
+        ),
+    )
 
 
 def _positional(facts: CheckpointFacts) -> tuple[OffsetEntry, OffsetEntry] | None:
