@@ -405,11 +405,26 @@ def _move_odd_names(patient: Patient, finding: Finding) -> None:
 
 
 def _restore_data_files(patient: Patient, finding: Finding) -> None:
+    """What the copy has: the versions that wait to be read were written to it anew, under other names."""
+    restored = 0
     for file in sorted((patient.copy / "in").rglob("*")):
         target = patient.folder / "in" / file.relative_to(patient.copy / "in")
         if file.is_file() and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(file, target)
+            restored += 1
+    if "version" in finding["evidence"] and not _has_all_files(patient):
+        raise CannotBeDoneError(f"the copy has {restored} of them, and not all")
+
+
+def _has_all_files(patient: Patient) -> bool:
+    """Whether each data file that a commit of the table adds is there."""
+    for commit in (patient.folder / "in" / "_delta_log").glob("*.json"):
+        for line in commit.read_text(errors="replace").splitlines():
+            added = json.loads(line).get("add") if line.startswith('{"add"') else None
+            if added and not (patient.folder / "in" / added["path"]).exists():
+                return False
+    return True
 
 
 def _restore_named_commits(patient: Patient, finding: Finding) -> None:

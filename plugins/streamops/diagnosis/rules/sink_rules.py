@@ -16,6 +16,8 @@ from streamops.sink import DeltaSink, FileSink, MissingSink, Sink, SinkView, Unr
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
+WITHOUT_IDS = "CheckpointInfo length"
+"""The error of a commit that is to name files of state where no task has run (4.2.0)."""
 
 
 def sink_ahead(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Finding]:
@@ -34,6 +36,13 @@ def sink_ahead(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Finding
         repair="restore the checkpoint that wrote them from a copy; otherwise " + _fresh_start(view.before),
         not_when="do not go on until the batch ids have passed: what comes until then is lost",
         start=StartEffect(
+            kind=AtStart.FAILS,
+            summary=f"the sink has batch {has} of this query already, and drops every batch up to that, so that nothing names the"
+            " state for their commits",
+            error=WITHOUT_IDS,
+        )
+        if _names_state(snapshot.facts)
+        else StartEffect(
             kind=AtStart.LOSES,
             summary=f"the sink has batch {has} of this query already, and drops every batch up to that without an error:"
             " what they read now is lost, unless it is what they read before",
@@ -106,7 +115,7 @@ def dropped_batch_without_ids(snapshot: CheckpointSnapshot, view: SinkView) -> I
         start=StartEffect(
             kind=AtStart.FAILS,
             summary=f"the sink has batch {batch} and drops it, so that nothing names the state for its commit",
-            error="CheckpointInfo length",
+            error=WITHOUT_IDS,
         ),
     )
 
