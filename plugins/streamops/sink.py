@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.sink_log import SINK_LOG, SinkLogFacts, read_sink_log
 from streamops.deltalog import DeltaTableFacts, read_delta_table
 from streamops.deltalog.log_size import DELTA_LOG, commits_from
@@ -102,6 +103,14 @@ def newest_batch(sink: Sink) -> int | None:
 def recognises_batches(sink: Sink) -> bool:
     """Whether it is proven that a sink passes over a batch of the query that it has."""
     return isinstance(sink, DeltaSink | FileSink) and sink.recognises_batches
+
+
+def drops_batch_in_flight(sink: "Sink | None", facts: CheckpointFacts) -> bool:
+    """Whether a batch is in flight that the sink was seen to have, and that it drops by its id: nothing of it is read again."""
+    if sink is None or not facts.has_pending_batch or not recognises_batches(sink):
+        return False
+    has = newest_batch(sink)
+    return has is not None and has >= facts.last_offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ from streamops.diagnosis.rules import (
 )
 from streamops.diagnosis.rules.delta_source_rules import DeltaSourceView
 from streamops.diagnosis.watch import Watch
-from streamops.sink import SinkView, newest_batch, recognises_batches
+from streamops.sink import SinkView, drops_batch_in_flight
 from streamops.verdict import Finding, Severity
 
 Rule = Callable[[CheckpointFacts, Expectations], Iterator[Finding]]
@@ -186,11 +186,8 @@ class Evidence:
 
     @property
     def sink_drops_batch_in_flight(self) -> bool:
-        """Whether a batch is in flight that the sink was seen to have, and that it drops by its id."""
-        if not self.facts.has_pending_batch or self.sink is None or not recognises_batches(self.sink.latest):
-            return False
-        has = newest_batch(self.sink.latest)
-        return has is not None and has >= self.facts.last_offset
+        """As the newest look at the sink tells."""
+        return self.sink is not None and drops_batch_in_flight(self.sink.latest, self.facts)
 
 
 def judge(evidence: Evidence) -> tuple[Finding, ...]:

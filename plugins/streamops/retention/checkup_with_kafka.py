@@ -57,7 +57,7 @@ def with_kafka(checkup: Checkup, broker: Broker, *, clock: Clock, is_available_n
 
     `is_available_now`: whether the next start has that trigger; None where nobody has said.
     """
-    sources = needs_of_snapshot(checkup.snapshot)
+    sources = needs_of_snapshot(checkup.snapshot, checkup.sink)
     topics = {need.topic for source in sources for need in source.partitions}
     if not topics:
         return checkup

@@ -42,10 +42,13 @@ class SourceNeeds:
     """Why the start of the batch in flight is not known; then `partitions` begin where it ends."""
 
 
-def needs_of(facts: CheckpointFacts, *, initial: Initial | None = None) -> tuple[SourceNeeds, ...]:
+def needs_of(
+    facts: CheckpointFacts, *, initial: Initial | None = None, is_dropped: bool = False
+) -> tuple[SourceNeeds, ...]:
     """The needs of each Kafka source of a checkpoint; none for a query that has not planned a batch yet.
 
-    `initial` is what counts before the first batch is committed. An entry that can't be read needs the checkpoint's own
+    `initial` is what counts before the first batch is committed. `is_dropped`: whether the sink drops the batch in flight, so
+    that its range is never read. An entry that can't be read needs the checkpoint's own
     repair first, and tells nothing here; nor does a negative number, which is no place in a topic.
     """
     newest = facts.newest
@@ -58,7 +61,7 @@ def needs_of(facts: CheckpointFacts, *, initial: Initial | None = None) -> tuple
             ends = {(position.topic, position.partition): position for position in places}
             found.append(
                 _pending(name, ends, newest, facts.previous, (initial or {}).get(name, ""))
-                if facts.has_pending_batch
+                if facts.has_pending_batch and not is_dropped
                 else SourceNeeds(source=name, partitions=tuple(_need(position) for position in places))
             )
     return tuple(found)

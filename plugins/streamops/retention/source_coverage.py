@@ -22,6 +22,7 @@ from streamops.kafka.broker import Broker, KafkaAccess, access_of
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.retention import SECOND_LOOK, Coverage, SourceNeeds, cover, needs_of
 from streamops.retention.coverage_history import read_past
+from streamops.sink import Sink, drops_batch_in_flight
 from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage
 
@@ -95,9 +96,10 @@ def _names_no_topic_any_more(facts: CheckpointFacts) -> bool:
     return had and not any(isinstance(now, KafkaOffset) and now.positions for _, _, now in pairs)
 
 
-def needs_of_snapshot(snapshot: CheckpointSnapshot) -> tuple[SourceNeeds, ...]:
-    """The Kafka sources of a query of which everything was read already."""
-    return needs_of(snapshot.facts, initial=_initial(snapshot.sources))
+def needs_of_snapshot(snapshot: CheckpointSnapshot, sink: Sink | None = None) -> tuple[SourceNeeds, ...]:
+    """The Kafka sources of a query of which everything was read already, its sink included."""
+    is_dropped = drops_batch_in_flight(sink, snapshot.facts)
+    return needs_of(snapshot.facts, initial=_initial(snapshot.sources), is_dropped=is_dropped)
 
 
 def _initial(logs: SourceLogs) -> dict[str, str]:
@@ -132,13 +134,16 @@ class SourceCoverage:
         self._clock = clock
         self._broker_for = broker_for
 
-    def of(self, checkpoints: Sequence[CheckpointSnapshot], *, on_record: Topics) -> tuple[Coverage, ...]:
+    def of(
+        self, checkpoints: Sequence[CheckpointSnapshot], *, on_record: Topics, sink: Sink | None = None
+    ) -> tuple[Coverage, ...]:
         """The coverage of each checkpoint, in order; none at all where there is nobody to ask, or nothing to ask for.
 
-        `on_record`: the topics as earlier starts found them. What counts only when it is said twice is asked twice, with a
-        pause: a new leader may not have caught up yet.
+        `sink`: of the stream's own query, where it was read. `on_record`: the topics as earlier starts found them. What counts
+        only when it is said twice is asked twice, with a pause: a new leader may not have caught up yet.
         """
-        needs = [needs_of_snapshot(snapshot) for snapshot in checkpoints]
+        own, *companions = checkpoints
+        needs = [needs_of_snapshot(own, sink), *(needs_of_snapshot(snapshot) for snapshot in companions)]
         topics = {need.topic for sources in needs for source in sources for need in source.partitions}
         broker = self._asked() if topics and self._spec.reads_kafka else None
         if broker is None:

@@ -151,7 +151,9 @@ class Observer:
             stateful_operators=self._stateful_operators(own.facts),
             source_table=table.view(own.facts, now=seen.now) if table else None,
             source_input=folder.view(own) if folder else None,
-            coverages=self._source_coverage.of(checkpoints, on_record=self._topics_on_record(seen.state)),
+            coverages=self._source_coverage.of(
+                checkpoints, on_record=self._topics_on_record(seen.state), sink=sink.latest if sink else None
+            ),
             sink=sink,
         )
 

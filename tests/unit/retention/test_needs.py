@@ -37,6 +37,12 @@ def test_a_batch_in_flight_is_read_again_from_its_start():
     assert needs_of(facts) == (SourceNeeds(source="0", partitions=(need(0, 20, 23),), pending_batch=4),)
 
 
+def test_a_batch_in_flight_that_the_sink_drops_is_never_read_again():
+    facts = a_checkpoint({3: ['{"orders":{"0":20}}'], 4: ['{"orders":{"0":23}}']}, committed=[3])
+
+    assert needs_of(facts, is_dropped=True) == (SourceNeeds(source="0", partitions=(need(0, 23),)),)
+
+
 def test_a_partition_that_came_with_the_batch_in_flight_is_asked_for_its_earliest_offset_again():
     facts = a_checkpoint({3: ['{"orders":{"0":20}}'], 4: ['{"orders":{"0":23,"1":7}}']}, committed=[3])
 
