@@ -12,7 +12,7 @@ from enum import StrEnum
 from streamops.diagnosis.plan import RestartPlan, Safety
 from streamops.engines import Engine, engine_after
 from streamops.retention.cover import Coverage, PartitionCoverage, PartitionState
-from streamops.retention.source_coverage import CheckpointNeeds
+from streamops.retention.needs import CheckpointNeeds
 from streamops.spec import Trigger, TriggerKind
 
 

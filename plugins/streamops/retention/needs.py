@@ -42,6 +42,19 @@ class SourceNeeds:
     """Why the start of the batch in flight is not known; then `partitions` begin where it ends."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointNeeds:
+    """The Kafka sources of one query."""
+
+    address: str
+    sources: tuple[SourceNeeds, ...]
+    """None before the first batch is planned, and for a query without Kafka."""
+    query_id: str = ""
+    """Empty where the checkpoint does not tell."""
+    written_by: str = ""
+    """The Spark that seems to have written its newest entry, see `checkpoint.fingerprint`."""
+
+
 def needs_of(
     facts: CheckpointFacts, *, initial: Initial | None = None, is_dropped: bool = False
 ) -> tuple[SourceNeeds, ...]:

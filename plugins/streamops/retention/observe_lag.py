@@ -34,9 +34,10 @@ from streamops.retention.lag import (
     partitions_of,
     unknown_lag,
 )
+from streamops.retention.needs import CheckpointNeeds
 from streamops.retention.outage import RECENT, pace_of, shortfalls, with_pace
 from streamops.retention.past import CoveragePast
-from streamops.retention.source_coverage import CheckpointNeeds, read_needs
+from streamops.retention.source_coverage import read_needs
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage import ReadableStorage, join
 from streamops.verdict import Verdict

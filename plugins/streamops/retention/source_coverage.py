@@ -6,7 +6,6 @@ do: Spark would fail on them each time, or pass over them in silence.
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
@@ -22,6 +21,7 @@ from streamops.kafka.broker import Broker, KafkaAccess, access_of
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.retention import SECOND_LOOK, Coverage, SourceNeeds, cover, needs_of
 from streamops.retention.coverage_history import read_past
+from streamops.retention.needs import CheckpointNeeds
 from streamops.sink import Sink, drops_batch_in_flight
 from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage
@@ -37,19 +37,6 @@ def look_twice(look: Look, *, checkpoints: int, clock: Clock) -> tuple[Coverage,
         clock.sleep(SECOND_LOOK)
         found = look(found)
     return tuple(found)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointNeeds:
-    """The Kafka sources of one query."""
-
-    address: str
-    sources: tuple[SourceNeeds, ...]
-    """None before the first batch is planned, and for a query without Kafka."""
-    query_id: str = ""
-    """Empty where the checkpoint does not tell."""
-    written_by: str = ""
-    """The Spark that seems to have written its newest entry, see `checkpoint.fingerprint`."""
 
 
 def read_needs(storage: ReadableStorage, checkpoint: str) -> tuple[CheckpointNeeds, ...]:

@@ -63,6 +63,11 @@ EPOCHS = {f"offsets_{epoch}": b'v1\n\n{"in":{"0":%d,"1":16}}' % (28 + epoch) for
 CONTINUOUS = files(**EPOCHS)
 
 QUIET = [
+    Row(
+        because="a partition of which nothing was read is gone",
+        files=files(offsets_3=kafka_entry(3, '{"t":{"0":9,"7":0}}'), offsets_4=kafka_entry(4, '{"t":{"0":12}}')),
+        verdict=NOTE,
+    ),
     Row(because="P0: nothing is wrong", files=files(), verdict=NOTE),
     Row(because="P1: a batch is in flight", files=files(commits_4=None), verdict=NOTE, rules=("pending-batch",)),
     Row(

@@ -312,6 +312,8 @@ def _partitions_back(had: KafkaOffset, has: KafkaOffset) -> tuple[list[str], lis
     for place in had.positions:
         later = now.get((place.topic, place.partition))
         shown = f"{place.topic!r} partition {place.partition}: {place.next_offset} → "
+        if later is None and place.next_offset == 0:
+            continue  # Nothing of it was read, so that nothing comes again.
         if later is None:
             gone.append(f"{shown}gone")
         elif later < place.next_offset:
