@@ -18,7 +18,7 @@ PACKAGE = PLUGINS / "streamops"
 LOCK = ROOT / "requirements-dev.lock"
 PRODUCTION_LOCK = ROOT / "requirements.lock"
 
-OPEN_FOLDERS = frozenset({"airflow", "spark", "cli", "settings", "web"})
+OPEN_FOLDERS = frozenset({"airflow", "spark", "cli", "terminal", "settings", "web"})
 """Packages that import a framework at module level, or (`spark`) have a test of their own."""
 HEAVY = (
     "airflow",

@@ -23,7 +23,6 @@ from streamops.checkpoint.commits import parse_commit
 from streamops.checkpoint.compact_log import compact_log
 from streamops.checkpoint.layout import LogListing
 from streamops.checkpoint.offsets import parse_offsets, spark_fingerprint
-from streamops.checkpoint.sink_log import read_sink_log
 from streamops.checkpoint.source_log import content_kind, parse_initial_offsets, parse_source_entries, parse_start_time
 from streamops.checkpoint.source_offsets import parse_source_offset
 from streamops.checkpoint.state_files import store_files
@@ -35,6 +34,7 @@ from streamops.control.records import Outcome, Parked
 from streamops.control.registry import RegistryEntry
 from streamops.control.snapshot import FOLD_VERSION, Snapshot
 from streamops.errors import CheckpointError, CorruptRecordError, NewerRecordError
+from streamops.places.sink_log import read_sink_log
 from streamops.progress.event import LINES_READ, parse_event, parse_progress
 from support.clock import START
 from support.hostile import Fence, contents, names, texts

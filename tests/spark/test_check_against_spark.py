@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from streamops.catalogue.watch import Watch
 from streamops.diagnosis.checkup import check
 from streamops.diagnosis.declared_places import SourceInput
 from streamops.diagnosis.plan import Safety
-from streamops.diagnosis.watch import Watch
 from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
 

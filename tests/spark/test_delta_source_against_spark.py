@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from streamops.catalogue.watch import Watch
 from streamops.diagnosis.checkup import check
 from streamops.diagnosis.declared_places import SourceTable
 from streamops.diagnosis.plan import Safety
-from streamops.diagnosis.watch import Watch
 from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
 from support import delta_queries

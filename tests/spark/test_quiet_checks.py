@@ -18,9 +18,9 @@ from time import monotonic, sleep
 
 import pytest
 
+from streamops.catalogue.watch import HealthSample, Watch
 from streamops.cli.main import main
 from streamops.diagnosis.checkup import check
-from streamops.diagnosis.watch import HealthSample, Watch
 from streamops.engines import PINNED
 from streamops.errors import StorageError
 from streamops.storage.local import LocalStorage

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
+from streamops.catalogue.watch import Watch
 from streamops.diagnosis.checkup import check
-from streamops.diagnosis.watch import Watch
 from streamops.engines import engine_of
 from streamops.storage import join
 from support.base_checkpoint import ADDRESS, stored

@@ -1,8 +1,8 @@
 """Sinks as a look at them finds them."""
 
-from streamops.checkpoint.sink_log import read_sink_log
 from streamops.deltalog import DeltaTableFacts, QueryWrites
-from streamops.sink import DeltaSink, FileSink, SinkView
+from streamops.places.sink import DeltaSink, FileSink, SinkView
+from streamops.places.sink_log import read_sink_log
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from support.base_checkpoint import BASE_ID

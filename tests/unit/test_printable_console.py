@@ -4,7 +4,7 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from streamops.cli.console import PrintableConsole, printable
+from streamops.terminal.console import PrintableConsole, printable
 
 
 @pytest.mark.parametrize(

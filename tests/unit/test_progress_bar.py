@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamops.cli.console import counted
+from streamops.terminal.console import counted
 
 
 @pytest.fixture

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamops.sink import DeltaSink, FileSink, MissingSink, UnreadSink, newest_batch, read_sink, recognises_batches
+from streamops.places.sink import (
+    DeltaSink,
+    FileSink,
+    MissingSink,
+    UnreadSink,
+    newest_batch,
+    read_sink,
+    recognises_batches,
+)
 from streamops.storage.local import LocalStorage
 from streamops.storage.memory import MemoryStorage
 from support.checkpoints import OTHER_QUERY_ID, QUERY_ID

@@ -7,15 +7,15 @@ from datetime import timedelta
 
 import typer
 
-from streamops.cli.console import confirmed, say, waiting
 from streamops.cli.options import given
-from streamops.cli.results import ActOutcome, ActResult
 from streamops.cli.wiring import Session
 from streamops.control.records import Record
 from streamops.errors import SettingsError
 from streamops.operations.act_plan import Act, ActPlan, ActProgress, AwaitedStart, Stage
 from streamops.operations.stream_operations import Carried, StreamOperations
 from streamops.spec import StreamSpec
+from streamops.terminal.console import confirmed, say, waiting
+from streamops.terminal.results import ActOutcome, ActResult
 
 WAIT_POLL = timedelta(seconds=1)
 

@@ -11,9 +11,7 @@ from typing import Annotated
 import typer
 
 from streamops.cli.acting import ask_whether
-from streamops.cli.console import say, waiting
 from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, session_of
-from streamops.cli.output import output
 from streamops.cli.wiring import Session
 from streamops.control.state_root import MadeStateRoot, make_state_root, marker_address
 from streamops.errors import SettingsError, StorageError
@@ -25,6 +23,8 @@ from streamops.storage import parent
 from streamops.storage.address import local_path
 from streamops.storage.kinds import storage_for
 from streamops.storage.self_test import Mount, folder_problems, mount_of
+from streamops.terminal.console import say, waiting
+from streamops.terminal.output import output
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The settings file.")
 

@@ -24,10 +24,7 @@ from streamops.backfill.report import outcome_of
 from streamops.backfill.run_service import RunService
 from streamops.backfill.status import BackfillStatus
 from streamops.cli.acting import ask_whether
-from streamops.cli.backfill_text import BackfillAnswer, ListedBackfill
-from streamops.cli.console import Tell, counted, say
 from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, duration, given, session_of
-from streamops.cli.output import output
 from streamops.cli.wiring import Session
 from streamops.control.backfill_plan import BackfillPlan, id_at
 from streamops.control.records import ClaimMode
@@ -38,6 +35,9 @@ from streamops.storage.kinds import storage_for
 from streamops.supervision import Action, Supervisor
 from streamops.supervision.cli_hints import resume_command
 from streamops.supervision.decision import NEEDS_A_PERSON, Decision
+from streamops.terminal.backfill_text import BackfillAnswer, ListedBackfill
+from streamops.terminal.console import Tell, counted, say
+from streamops.terminal.output import output
 
 From = Annotated[
     str,

@@ -9,12 +9,12 @@ import typer
 from rich import box
 from rich.table import Table
 
-from streamops.cli.console import PrintableConsole, fine, percent
 from streamops.cli.options import AsJson, Stream, session_of
 from streamops.control.layout import control_folder
 from streamops.cost.batch_cost import MEANINGS, BatchCost, Spread, batch_costs
 from streamops.diagnosis.last_progress import last_progress
 from streamops.storage.kinds import storage_for
+from streamops.terminal.console import PrintableConsole, fine, percent
 
 
 def heading(stream: str, cost: BatchCost) -> str:

@@ -8,13 +8,13 @@ import typer
 from streamops.backfill.report import RunReport
 from streamops.backfill.run_service import PlannedRun, RunService
 from streamops.cli.acting import ask
-from streamops.cli.console import Tell, counted, say
 from streamops.cli.options import AsJson, DryRun, Reason, Stream, Yes, duration, given, session_of
-from streamops.cli.output import output
-from streamops.cli.results import RunResult
 from streamops.cli.wiring import Session
 from streamops.errors import SettingsError, StreamOpsError
 from streamops.operations.act_plan import Stage
+from streamops.terminal.console import Tell, counted, say
+from streamops.terminal.output import output
+from streamops.terminal.results import RunResult
 
 POLL = timedelta(seconds=2)
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from streamops.catalogue.watch import Watch
 from streamops.checkpoint.source_offsets import OffsetForm
 from streamops.cli.check_places import (
     Answer,
@@ -34,7 +35,6 @@ from streamops.diagnosis.checkup_text import checkup_lines, printable
 from streamops.diagnosis.declared_places import SourceInput
 from streamops.diagnosis.judge import explanations
 from streamops.diagnosis.plan import Safety
-from streamops.diagnosis.watch import Watch
 from streamops.engines import PINNED, engine_of
 from streamops.errors import SettingsError, StorageError
 from streamops.retention.checkup_with_kafka import EXPLANATIONS

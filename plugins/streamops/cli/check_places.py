@@ -12,9 +12,9 @@ from streamops.diagnosis.checkup import Checkup
 from streamops.diagnosis.declared_places import SinkPlace, SourceTable
 from streamops.errors import MissingLibraryError
 from streamops.kafka.broker import access_of
+from streamops.places.sink import DeltaSink, FileSink, Sink, UnreadSink
 from streamops.retention.checkup_with_kafka import with_kafka, with_kafka_coverage
 from streamops.retention.source_coverage import SourceCoverage, declared_access
-from streamops.sink import DeltaSink, FileSink, Sink, UnreadSink
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.storage.address import canonical_address
 from streamops.storage.kinds import storage_for

@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from streamops.cli.console import PrintableConsole, say
 from streamops.cli.dlq_replay import Replaying, ReplayRequest, answer_fields, answer_lines
-from streamops.cli.dlq_text import LetterList, heading, letter_table, list_fields, reasons_among, summary_lines
 from streamops.cli.options import AsJson, DryRun, Stream, Yes, reason_text, session_of
 from streamops.dead_letters import RecordPosition
 from streamops.dead_letters.letter import EXPECTED_POSITIONS, positions_of
@@ -18,6 +16,8 @@ from streamops.dead_letters.replay import ReplayStore, first_positions, holders
 from streamops.errors import ObjectNotFoundError, SettingsError
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
+from streamops.terminal.console import PrintableConsole, say
+from streamops.terminal.dlq_text import LetterList, heading, letter_table, list_fields, reasons_among, summary_lines
 
 _EXPECTED = "2026-11-28T14:00+01:00 is expected"
 

@@ -6,7 +6,6 @@ from datetime import datetime
 from functools import partial
 
 from streamops.cli.acting import ask_whether
-from streamops.cli.console import counted, printable, say
 from streamops.cli.options import given
 from streamops.cli.wiring import Session
 from streamops.dead_letters import RecordPosition
@@ -28,6 +27,7 @@ from streamops.kafka.broker import access_of
 from streamops.operations.requests import this_person
 from streamops.spec import KafkaSource, StreamSpec
 from streamops.storage.kinds import storage_for
+from streamops.terminal.console import counted, printable, say
 
 _EXAMPLES = 3
 

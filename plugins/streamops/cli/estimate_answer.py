@@ -9,9 +9,9 @@ from typing import NoReturn
 
 import typer
 
-from streamops.cli.console import PrintableConsole, fine, percent, size
 from streamops.cost.figure import Estimate, Figure, Unit
 from streamops.cost.state import OperatorState
+from streamops.terminal.console import PrintableConsole, fine, percent, size
 
 
 def estimate_lines(estimate: Estimate) -> Iterator[str]:

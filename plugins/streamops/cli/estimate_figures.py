@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from streamops.catalogue.time_rules import growth_told
+from streamops.catalogue.watch import Watch
 from streamops.cli.wiring import Session
 from streamops.control.layout import control_folder
 from streamops.cost.figure import Figure, Origin, Unit, lasting
 from streamops.cost.state import bytes_per_row, input_rate, of_stream, processing_time
 from streamops.diagnosis.last_progress import last_progress
-from streamops.diagnosis.rules.time_rules import growth_told
-from streamops.diagnosis.watch import Watch
 from streamops.errors import SettingsError
 from streamops.fleet.health_history import HealthHistory
 from streamops.progress import ProgressHistory

@@ -19,13 +19,13 @@ from streamops.cli.options import (
     duration,
     session_of,
 )
-from streamops.cli.output import output
 from streamops.cli.wiring import Session
 from streamops.control.records import Record
 from streamops.errors import SettingsError
 from streamops.operations.act_plan import Act
 from streamops.operations.act_plans import plan_adopt, plan_release, plan_start
 from streamops.operations.snapshot import StreamSnapshot
+from streamops.terminal.output import output
 
 
 def stop(

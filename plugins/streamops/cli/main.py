@@ -13,8 +13,8 @@ import typer
 from typer.core import TyperGroup
 
 from streamops import __version__
-from streamops.cli.console import say
 from streamops.errors import SettingsError, StreamOpsError
+from streamops.terminal.console import say
 
 if TYPE_CHECKING:
     from streamops.cli.wiring import Wiring

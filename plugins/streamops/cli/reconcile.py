@@ -10,7 +10,6 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from streamops.cli.console import PrintableConsole
 from streamops.cli.options import AsJson, session_of
 from streamops.cli.wiring import Session
 from streamops.formatting import brief
@@ -21,6 +20,7 @@ from streamops.reconcile.observe import written_at
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
 from streamops.supervision import Supervisor
+from streamops.terminal.console import PrintableConsole
 
 ACTOR = "reconcile"
 

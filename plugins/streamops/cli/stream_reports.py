@@ -13,8 +13,6 @@ import typer
 
 from streamops.backfill.status import BackfillStatus
 from streamops.cli.options import AsJson, Stream, Streams, session_of
-from streamops.cli.output import output
-from streamops.cli.results import DriverLog
 from streamops.clock import Clock
 from streamops.control.records import DriverEnded, DriverHandle, Record, Submitted
 from streamops.errors import LaunchError, ObjectNotFoundError, SettingsError, StreamOpsError
@@ -25,6 +23,8 @@ from streamops.spec import StreamSpec
 from streamops.status import AS_WANTED, Phase, StreamStatus, stream_status
 from streamops.supervision import Look
 from streamops.supervision.endings import TAIL_LIMIT, open_log, tail, text_lines
+from streamops.terminal.output import output
+from streamops.terminal.results import DriverLog
 from streamops.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import Annotated
 import typer
 
 from streamops.cli.options import AsJson, Streams, duration, session_of
-from streamops.cli.output import output
 from streamops.cli.stream_reports import statuses_of
 from streamops.fleet.supervise_all import Supervision
+from streamops.terminal.output import output
 
 
 def supervise(

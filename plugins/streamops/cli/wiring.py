@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeVar
 from streamops.backfill.backfill_service import BackfillService, places_of
 from streamops.backfill.run_service import RunService
 from streamops.backfill.status import BackfillPorts, BackfillStatus, read_backfills, standing_of
-from streamops.cli.console import say, shown
 from streamops.clock import Clock, SystemClock
 from streamops.control.log import LogReader
 from streamops.control.registry import SharedRegistry
@@ -28,6 +27,7 @@ from streamops.storage.kinds import storage_for
 from streamops.supervision import Look, Supervisor
 from streamops.supervision.hand_over import FindOutsiders
 from streamops.supervision.place import refuse_unmounted
+from streamops.terminal.console import say, shown
 
 if TYPE_CHECKING:
     from streamops.settings import Settings

@@ -1,6 +1,6 @@
 """Judgement on checkpoints: what is wrong, what a start makes of it, and how to repair it, from facts alone."""
 
-from streamops.diagnosis.expectations import Expectations
+from streamops.catalogue.expectations import Expectations
 from streamops.diagnosis.judge import Evidence, judge
 
 __all__ = ["Evidence", "Expectations", "judge"]

@@ -4,6 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from streamops.catalogue.expectations import RETAINED_BATCHES
+from streamops.catalogue.time_rules import written_ago
+from streamops.catalogue.watch import HealthSample, Watch
 from streamops.checkpoint.batch_times import read_batch_times
 from streamops.checkpoint.inspect import CheckpointSnapshot, inspect_checkpoint
 from streamops.checkpoint.source_offsets import OffsetForm
@@ -22,15 +25,12 @@ from streamops.diagnosis.declared_places import (
     declared_source_table,
     look_at_both,
 )
-from streamops.diagnosis.expectations import RETAINED_BATCHES
 from streamops.diagnosis.last_progress import last_progress
 from streamops.diagnosis.plan import RestartPlan, Safety, plan_restart
-from streamops.diagnosis.rules.time_rules import written_ago
-from streamops.diagnosis.watch import HealthSample, Watch
 from streamops.engines import PINNED, Engine
 from streamops.liveness.pace import in_words
+from streamops.places.sink import Sink, SinkView, recognises_batches
 from streamops.progress import ProgressHistory, StateProgress
-from streamops.sink import Sink, SinkView, recognises_batches
 from streamops.spec import StreamSpec, TriggerKind
 from streamops.spec.sinks import SinkGuarantee
 from streamops.spec.sources import MAX_FILE_AGE

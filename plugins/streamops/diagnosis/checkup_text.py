@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from streamops.diagnosis.checkup import Checkup
-from streamops.sink import DeltaSink, FileSink, Sink, UnreadSink
+from streamops.places.sink import DeltaSink, FileSink, Sink, UnreadSink
 from streamops.verdict import Finding
 
 

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from streamops.catalogue.delta_source_rules import DeltaSourceView
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
-from streamops.checkpoint.input_files import InputFacts, read_input
 from streamops.checkpoint.inspect import CheckpointSnapshot, inspect_checkpoint
-from streamops.delta_source import delta_source
 from streamops.deltalog import read_pending
-from streamops.diagnosis.rules.delta_source_rules import DeltaSourceView
 from streamops.errors import SettingsError
-from streamops.sink import DeltaSink, MissingSink, SinkView, is_still, newest_batch, read_sink
+from streamops.places.delta_source import delta_source
+from streamops.places.input_files import InputFacts, read_input
+from streamops.places.sink import DeltaSink, MissingSink, SinkView, is_still, newest_batch, read_sink
 from streamops.spec import DeltaTableSource, FilesSource, StreamSpec
 from streamops.storage import ReadableStorage
 

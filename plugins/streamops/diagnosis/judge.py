@@ -8,11 +8,7 @@ from here.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from streamops.checkpoint import CheckpointFacts
-from streamops.checkpoint.input_files import InputFacts
-from streamops.checkpoint.inspect import CheckpointSnapshot
-from streamops.diagnosis.expectations import Expectations
-from streamops.diagnosis.rules import (
+from streamops.catalogue import (
     address_rules,
     delta_source_rules,
     entry_rules,
@@ -28,9 +24,13 @@ from streamops.diagnosis.rules import (
     state_file_rules,
     time_rules,
 )
-from streamops.diagnosis.rules.delta_source_rules import DeltaSourceView
-from streamops.diagnosis.watch import Watch
-from streamops.sink import SinkView, drops_batch_in_flight
+from streamops.catalogue.delta_source_rules import DeltaSourceView
+from streamops.catalogue.expectations import Expectations
+from streamops.catalogue.watch import Watch
+from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.inspect import CheckpointSnapshot
+from streamops.places.input_files import InputFacts
+from streamops.places.sink import SinkView, drops_batch_in_flight
 from streamops.verdict import Finding, Severity
 
 Rule = Callable[[CheckpointFacts, Expectations], Iterator[Finding]]

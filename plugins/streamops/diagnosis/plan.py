@@ -12,7 +12,7 @@ from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.layout import json_part
 from streamops.checkpoint.source_offsets import UnknownOffset, says_nothing
 from streamops.diagnosis.judge import Evidence
-from streamops.sink import SinkView, newest_batch, recognises_batches
+from streamops.places.sink import SinkView, newest_batch, recognises_batches
 from streamops.spec.sinks import SinkGuarantee
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 

@@ -12,10 +12,10 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from streamops.catalogue.watch import HealthSample
 from streamops.clock import Clock
 from streamops.control.layout import control_folder
 from streamops.diagnosis.checkup_text import printable
-from streamops.diagnosis.watch import HealthSample
 from streamops.errors import StreamOpsError
 from streamops.fleet.bounded_pool import Worked, WorkLimits, WorkResult, work_on
 from streamops.fleet.observe_health import HealthLook

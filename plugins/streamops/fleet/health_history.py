@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
+from streamops.catalogue.watch import HealthSample
 from streamops.control import codec
 from streamops.control.texts import COMPOSED_LIMIT, shortened
-from streamops.diagnosis.watch import HealthSample
 from streamops.errors import CorruptRecordError, ObjectExistsError, ObjectNotFoundError, ObjectUnreadableError
 from streamops.storage import FileKind, Storage, create_file, join, read_file, write_file
 from streamops.storage.bounds import BOUNDS

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from streamops.catalogue.watch import HealthSample
 from streamops.control.layout import control_folder
 from streamops.control.snapshot import load_state
 from streamops.diagnosis.checkup import check_stream
 from streamops.diagnosis.checkup_text import checkup_lines, printable
 from streamops.diagnosis.plan import Safety
-from streamops.diagnosis.watch import HealthSample
 from streamops.errors import StorageError, StreamOpsError
 from streamops.fleet.health_history import HealthHistory
 from streamops.spec import StreamSpec

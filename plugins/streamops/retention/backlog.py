@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from streamops.checkpoint import CheckpointFacts
-from streamops.checkpoint.input_files import InputFacts, read_input
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.clock import Clock
-from streamops.delta_source import Fit, delta_source
 from streamops.deltalog import DeltaTableFacts, read_delta_table
 from streamops.diagnosis.checkup_text import printable
 from streamops.diagnosis.companions import inspect_checkpoints
 from streamops.errors import ObjectNotFoundError, StreamOpsError
+from streamops.places.delta_source import Fit, delta_source
+from streamops.places.input_files import InputFacts, read_input
 from streamops.retention.lag import StreamLag, unknown_lag
 from streamops.spec import CustomSource, DeltaTableSource, FilesSource, StreamSpec
 from streamops.storage import ReadableStorage

@@ -19,10 +19,10 @@ from streamops.diagnosis.companions import read_checkpoints
 from streamops.errors import CheckpointError, SettingsError, StreamOpsError
 from streamops.kafka.broker import Broker, KafkaAccess, access_of
 from streamops.kafka.confluent import ConfluentBroker
+from streamops.places.sink import Sink, drops_batch_in_flight
 from streamops.retention import SECOND_LOOK, Coverage, SourceNeeds, cover, needs_of
 from streamops.retention.coverage_history import read_past
 from streamops.retention.needs import CheckpointNeeds
-from streamops.sink import Sink, drops_batch_in_flight
 from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage
 

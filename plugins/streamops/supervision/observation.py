@@ -3,19 +3,19 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from streamops.catalogue.delta_source_rules import DeltaSourceView
 from streamops.checkpoint import CheckpointFacts
-from streamops.checkpoint.input_files import InputFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.source_offsets import OffsetForm
 from streamops.control.drivers import DriverTraces, Heartbeat
 from streamops.control.records import DriverHandle
 from streamops.control.registry import RegistryEntry
 from streamops.control.state import Epoch, LogState, Note
-from streamops.diagnosis.rules.delta_source_rules import DeltaSourceView
 from streamops.launch import DriverState, DriverStatus
+from streamops.places.input_files import InputFacts
+from streamops.places.sink import SinkView
 from streamops.progress import ProgressHistory
 from streamops.retention import Coverage
-from streamops.sink import SinkView
 from streamops.spec import TriggerKind
 from streamops.spec.sources import MAX_FILE_AGE
 

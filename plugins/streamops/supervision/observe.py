@@ -27,9 +27,9 @@ from streamops.diagnosis.last_progress import last_progress
 from streamops.failures import Remedy
 from streamops.launch import DriverState, DriverStatus, Launcher, why_unseen
 from streamops.liveness import is_history_needed
+from streamops.places.sink import SinkView
 from streamops.progress import ProgressHistory, read_progress
 from streamops.retention.source_coverage import BrokerFor, SourceCoverage
-from streamops.sink import SinkView
 from streamops.spec import Mode, StreamSpec, TriggerKind
 from streamops.storage import Storage, join
 from streamops.supervision.desired_run import next_trigger, timings_of

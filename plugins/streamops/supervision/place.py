@@ -4,10 +4,10 @@ A supervisor finds out by its own look. A request is one record, and the first r
 mount point it would keep the real log out once that is back.
 """
 
+from streamops.catalogue.place_rules import has_run
 from streamops.control.registry import RegistryEntry, read_entry
 from streamops.control.state import LogState
 from streamops.control.state_root import require_state_root
-from streamops.diagnosis.rules.place_rules import has_run
 from streamops.errors import StorageError
 from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage

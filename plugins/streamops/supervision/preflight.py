@@ -3,12 +3,12 @@
 import itertools
 from dataclasses import dataclass
 
+from streamops.catalogue.watch import Watch
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.control.records import Position
 from streamops.diagnosis import Evidence, Expectations, judge
 from streamops.diagnosis.plan import SAFETIES, RestartPlan, Safety, plan_restart
-from streamops.diagnosis.watch import Watch
 from streamops.engines import engine_after
 from streamops.retention import Coverage
 from streamops.retention.covered_plan import ANOTHER_BACKFILL, with_coverage, with_retry

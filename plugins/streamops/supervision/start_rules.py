@@ -4,10 +4,10 @@ from collections.abc import Callable
 from datetime import timedelta
 from itertools import takewhile
 
+from streamops.catalogue.place_rules import has_run, is_missing
 from streamops.control.state import Desire
 from streamops.diagnosis.companions import position_of
 from streamops.diagnosis.plan import RestartPlan, Safety, accepts
-from streamops.diagnosis.rules.place_rules import has_run, is_missing
 from streamops.failures import FailureClass, RestartTiming, advise_restart, fruitless_row, wait_after
 from streamops.spec import Mode, StreamSpec
 from streamops.supervision.cli_hints import to_adopt, to_forget, to_release

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from streamops.catalogue.watch import HealthSample
 from streamops.cli.estimate import MOST_BYTES
-from streamops.diagnosis.watch import HealthSample
 from streamops.fleet.health_history import HealthEntry, HealthHistory
 from streamops.verdict import Verdict
 from support.clock import START

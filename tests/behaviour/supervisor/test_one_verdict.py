@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamops.catalogue.watch import Watch
 from streamops.control.layout import control_folder
 from streamops.control.records import DriverEnded, Outcome
 from streamops.diagnosis.checkup import check, check_stream
 from streamops.diagnosis.companions import position_of, read_checkpoints
 from streamops.diagnosis.declared_places import SourceInput
 from streamops.diagnosis.plan import Safety
-from streamops.diagnosis.watch import Watch
 from streamops.engines import PINNED
 from streamops.operations.snapshot import outlook_of
 from streamops.operations.stream_operations import StreamOperations

@@ -10,7 +10,7 @@ from streamops.diagnosis.checkup import check_stream
 from streamops.diagnosis.declared_places import SinkPlace, look_around, look_at_both
 from streamops.diagnosis.plan import Safety
 from streamops.errors import SettingsError
-from streamops.sink import newest_batch
+from streamops.places.sink import newest_batch
 from streamops.storage.local import LocalStorage
 from streamops.verdict import Verdict
 from support.checkpoints import QUERY_ID, commit, offsets, write_checkpoint

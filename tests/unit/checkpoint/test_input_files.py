@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.checkpoint import input_files
-from streamops.checkpoint.input_files import read_input
 from streamops.checkpoint.inspect import inspect_checkpoint
+from streamops.places import input_files
+from streamops.places.input_files import read_input
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from support.base_checkpoint import ADDRESS, files

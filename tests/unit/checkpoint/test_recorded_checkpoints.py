@@ -14,7 +14,6 @@ from recorder.catalogue import VERSIONS, recipes_of
 from recorder.hygiene import MAX_FILE, problems
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.layout import COMMITS, OFFSETS
-from streamops.checkpoint.sink_log import read_sink_log
 from streamops.checkpoint.source_entries import SourceKind
 from streamops.checkpoint.source_offsets import (
     DeltaOffset,
@@ -25,6 +24,7 @@ from streamops.checkpoint.source_offsets import (
 )
 from streamops.checkpoint.state_files import Provider
 from streamops.checkpoint.state_metadata import parse_snapshot_zip, parse_spark_checksum
+from streamops.places.sink_log import read_sink_log
 from streamops.storage.local import LocalStorage
 from support.recordings import RECORDINGS, recordings
 

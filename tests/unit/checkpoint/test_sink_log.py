@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.checkpoint.sink_log import read_sink_log
 from streamops.errors import ObjectNotFoundError, StorageError
+from streamops.places.sink_log import read_sink_log
 from streamops.storage.memory import MemoryStorage
 
 OUTPUT = "file:///out/orders"

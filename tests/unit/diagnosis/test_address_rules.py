@@ -2,9 +2,9 @@
 
 import pytest
 
+from streamops.catalogue import address_rules
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.diagnosis.judge import DEPTH_RULES, LOG_RULES, explanations
-from streamops.diagnosis.rules import address_rules
 from streamops.errors import StorageError
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from streamops.catalogue.watch import HealthSample, Watch
 from streamops.checkpoint.batch_times import BatchTimes
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.checkpoint.sink_log import SinkLogFacts
 from streamops.diagnosis.judge import SINK_RULES, TIME_RULES, explanations
-from streamops.diagnosis.watch import HealthSample, Watch
-from streamops.sink import FileSink, SinkView
+from streamops.places.sink import FileSink, SinkView
+from streamops.places.sink_log import SinkLogFacts
 from streamops.verdict import Severity, Verdict
 from support.base_checkpoint import ADDRESS, entry, files, stored
 from support.plans import by_rules, findings_on

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from streamops.catalogue import address_rules
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.control.records import Position
 from streamops.control.registry import RegistryEntry
 from streamops.diagnosis.judge import DEPTH_RULES, LOG_RULES, explanations
-from streamops.diagnosis.rules import address_rules
 from streamops.engines import engine_of
 from streamops.storage import join
 from streamops.verdict import Severity, worst_first, worst_of

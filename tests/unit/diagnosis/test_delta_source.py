@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from streamops.catalogue.delta_source_rules import DeltaSourceView
+from streamops.catalogue.file_rules import RESTORE_BOTH
 from streamops.deltalog import DeltaTableFacts
 from streamops.diagnosis.judge import DELTA_SOURCE_RULES, explanations
 from streamops.diagnosis.plan import Safety
-from streamops.diagnosis.rules.delta_source_rules import DeltaSourceView
-from streamops.diagnosis.rules.file_rules import RESTORE_BOTH
-from streamops.sink import DeltaSink, MissingSink, UnreadSink
+from streamops.places.sink import DeltaSink, MissingSink, UnreadSink
 from support.base_checkpoint import files
 from support.delta_offsets import inspected, offset, reading, the_first_batch
 from support.delta_table import TABLE_ID

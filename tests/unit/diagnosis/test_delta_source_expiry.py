@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from streamops.catalogue.delta_source_rules import DeltaSourceView
 from streamops.deltalog import DeltaTableFacts, PendingVersions, RemovedFile, TableRetention
 from streamops.diagnosis.judge import DELTA_SOURCE_RULES
 from streamops.diagnosis.plan import Safety
-from streamops.diagnosis.rules.delta_source_rules import DeltaSourceView
-from streamops.sink import DeltaSink
+from streamops.places.sink import DeltaSink
 from streamops.verdict import Severity
 from support.delta_offsets import inspected, offset, reading
 from support.delta_table import TABLE_ID

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from streamops.catalogue.watch import Watch
 from streamops.checkpoint.batch_times import read_batch_times
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.diagnosis.watch import Watch
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from support.base_checkpoint import ADDRESS, entry, files, source_entry

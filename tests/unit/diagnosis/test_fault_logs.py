@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from streamops.catalogue.watch import HealthSample, Watch
 from streamops.control.records import Outcome, Position
 from streamops.diagnosis.declared_places import SourceInput
-from streamops.diagnosis.watch import HealthSample, Watch
 from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.storage import canonical_address, join

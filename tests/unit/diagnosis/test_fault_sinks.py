@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 from deltalake import DeltaTable
 
+from streamops.catalogue.watch import Watch
 from streamops.diagnosis.declared_places import SinkPlace, SourceTable
-from streamops.diagnosis.watch import Watch
 from streamops.storage import join
 from streamops.storage.local import LocalStorage
 from streamops.storage.memory import MemoryStorage

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
+from streamops.catalogue.state_conf_rules import CHECKPOINT_FORMAT
+from streamops.catalogue.watch import HealthSample, Watch
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.control.records import Outcome
 from streamops.diagnosis.plan import Safety
-from streamops.diagnosis.rules.state_conf_rules import CHECKPOINT_FORMAT
-from streamops.diagnosis.watch import HealthSample, Watch
 from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.verdict import Verdict

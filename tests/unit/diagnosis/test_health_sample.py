@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.diagnosis.watch import HealthSample
+from streamops.catalogue.watch import HealthSample
 from streamops.verdict import Verdict
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

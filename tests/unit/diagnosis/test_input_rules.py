@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from streamops.catalogue.watch import Watch
 from streamops.checkpoint.batch_times import BatchTimes
-from streamops.checkpoint.input_files import InputFacts, InputFile, RecordedFile
 from streamops.diagnosis import Expectations
 from streamops.diagnosis.judge import INPUT_RULES, explanations
-from streamops.diagnosis.watch import Watch
+from streamops.places.input_files import InputFacts, InputFile, RecordedFile
 from streamops.verdict import Severity
 from support.plans import by_rules
 

@@ -4,7 +4,7 @@ import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.diagnosis.plan import Safety
-from streamops.sink import MissingSink, SinkView, UnreadSink
+from streamops.places.sink import MissingSink, SinkView, UnreadSink
 from streamops.storage import join
 from support import plans
 from support.base_checkpoint import ADDRESS, INPUT, entry, files, source_entry, stored

@@ -6,7 +6,7 @@ import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.diagnosis.judge import SINK_RULES, explanations
-from streamops.sink import FileSink, MissingSink, Sink, SinkView, UnreadSink
+from streamops.places.sink import FileSink, MissingSink, Sink, SinkView, UnreadSink
 from streamops.verdict import Severity, worst_of
 from support.base_checkpoint import ADDRESS, files, stored, without
 from support.checkpoints import OTHER_QUERY_ID

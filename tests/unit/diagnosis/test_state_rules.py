@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from streamops.catalogue.watch import HealthSample, Watch
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.diagnosis.judge import STATE_RULES, explanations
-from streamops.diagnosis.watch import HealthSample, Watch
 from streamops.verdict import Severity, Verdict
 from support.base_checkpoint import ADDRESS, files, stored
 from support.plans import findings_on

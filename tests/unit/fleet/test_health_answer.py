@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streamops.diagnosis.watch import HealthSample
+from streamops.catalogue.watch import HealthSample
 from streamops.fleet.health_round import RoundReport, answer_of, shard_of, summary_of, tasks_of
 from streamops.fleet.observe_health import HealthLook
 from streamops.verdict import Verdict

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from streamops.catalogue.watch import HealthSample
 from streamops.control.texts import COMPOSED_LIMIT
-from streamops.diagnosis.watch import HealthSample
 from streamops.errors import StorageError
 from streamops.fleet import health_history
 from streamops.fleet.health_history import HealthEntry, HealthHistory, KeptChange, NotedChange

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.diagnosis.watch import HealthSample
+from streamops.catalogue.watch import HealthSample
 from streamops.fleet.health_history import HealthEntry, KeptChange, NotedChange
 from streamops.fleet.observe_health import HealthLook
 from streamops.fleet.verdict_store import Upkeep, has_record, is_untold, settled_verdict, upkeep_of

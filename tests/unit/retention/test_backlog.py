@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from streamops.backfill.run_service import news_of
-from streamops.checkpoint.input_files import InputFacts, InputFile, RecordedFile
 from streamops.deltalog import DeltaTableFacts
+from streamops.places.input_files import InputFacts, InputFile, RecordedFile
 from streamops.retention.backlog import Backlog, delta_backlog, files_backlog, lag_without_topics, read_backlogs
 from streamops.spec import DeltaTableSource, FileFormat, FilesSource
 from streamops.storage.local import LocalStorage

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from streamops.checkpoint import CheckpointFacts, read_checkpoint
-from streamops.checkpoint.input_files import read_input
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset, SourceOffset, parse_source_offset
 from streamops.control.layout import companion_checkpoint, control_folder
 from streamops.diagnosis.last_progress import last_progress
 from streamops.errors import StorageError
+from streamops.places.input_files import read_input
 from streamops.spec import FilesSource, StreamSpec
 from streamops.storage import ReadableStorage
 

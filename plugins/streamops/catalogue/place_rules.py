@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from streamops.catalogue.expectations import Expectations
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS
 from streamops.checkpoint.place import Place
 from streamops.control.registry import RegistryEntry
-from streamops.diagnosis.expectations import Expectations
 from streamops.engines import WithoutOffsets
 from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect

@@ -8,13 +8,13 @@ aggregations with and without keys, joins and drops of duplicates.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from streamops.catalogue.expectations import Expectations
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import SHUFFLE_PARTITIONS, STATE_CODEC, CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, OFFSETS, quoted
 from streamops.checkpoint.offsets import OffsetEntry
 from streamops.checkpoint.state import JOIN_STORES, OperatorFacts
 from streamops.checkpoint.state_files import Provider
-from streamops.diagnosis.expectations import Expectations
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
 _STATE_STORE = "spark.sql.streaming.stateStore."

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
+from streamops.catalogue.expectations import Expectations
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
-from streamops.diagnosis.expectations import Expectations
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"

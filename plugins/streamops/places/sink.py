@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamops.checkpoint import CheckpointFacts
-from streamops.checkpoint.sink_log import SINK_LOG, SinkLogFacts, read_sink_log
 from streamops.deltalog import DeltaTableFacts, read_delta_table
 from streamops.deltalog.log_size import DELTA_LOG, commits_from
 from streamops.errors import (
@@ -15,6 +14,7 @@ from streamops.errors import (
     ObjectNotFoundError,
     StorageError,
 )
+from streamops.places.sink_log import SINK_LOG, SinkLogFacts, read_sink_log
 from streamops.storage import ReadableStorage, join
 
 

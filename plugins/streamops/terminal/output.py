@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from rich.text import Text
 
-from streamops.cli.backfill_text import (
+from streamops.operations.act_plan import Act, Stage
+from streamops.operations.history import History
+from streamops.operations.snapshot import StartForecast
+from streamops.retention.lag import StreamLag, rest
+from streamops.status import StreamStatus
+from streamops.terminal.backfill_text import (
     BackfillAnswer,
     ListedBackfill,
     answer_fields,
@@ -18,8 +23,8 @@ from streamops.cli.backfill_text import (
     listed_fields,
     listed_notes,
 )
-from streamops.cli.console import PrintableConsole
-from streamops.cli.results import (
+from streamops.terminal.console import PrintableConsole
+from streamops.terminal.results import (
     ActOutcome,
     ActResult,
     DriverLog,
@@ -29,7 +34,7 @@ from streamops.cli.results import (
     run_fields,
     run_lines,
 )
-from streamops.cli.status_text import (
+from streamops.terminal.status_text import (
     drift_lines,
     lag_fields,
     lag_heading,
@@ -38,12 +43,6 @@ from streamops.cli.status_text import (
     status_notes,
     status_table,
 )
-from streamops.formatting import brief as brief
-from streamops.operations.act_plan import Act, Stage
-from streamops.operations.history import History
-from streamops.operations.snapshot import StartForecast
-from streamops.retention.lag import StreamLag, rest
-from streamops.status import StreamStatus
 
 if TYPE_CHECKING:
     from streamops.settings import Settings, SettingsProblem

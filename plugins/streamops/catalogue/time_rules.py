@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from streamops.catalogue.expectations import Expectations
+from streamops.catalogue.watch import HealthSample, Watch
 from streamops.checkpoint.batch_times import SAME_MOMENT
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, OFFSETS
-from streamops.checkpoint.sink_log import SINK_LOG
-from streamops.diagnosis.expectations import Expectations
-from streamops.diagnosis.watch import HealthSample, Watch
 from streamops.liveness.pace import ENOUGH, in_words
-from streamops.sink import FileSink, SinkView
+from streamops.places.sink import FileSink, SinkView
+from streamops.places.sink_log import SINK_LOG
 from streamops.verdict import Finding, Severity
 
 SAME_LOOKS = 3

@@ -5,6 +5,8 @@ What Spark makes of each was tried on 4.2.0 (OffsetSeq, FileStreamSource, KafkaM
 
 from collections.abc import Iterator
 
+from streamops.catalogue.expectations import Expectations
+from streamops.catalogue.file_rules import FAILS, RESTORE_BOTH
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.layout import OFFSETS, quoted
 from streamops.checkpoint.offsets import OffsetEntry, offset_pairs
@@ -18,8 +20,6 @@ from streamops.checkpoint.source_offsets import (
     form_of,
     says_nothing,
 )
-from streamops.diagnosis.expectations import Expectations
-from streamops.diagnosis.rules.file_rules import FAILS, RESTORE_BOTH
 from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from streamops.catalogue.expectations import Expectations
+from streamops.catalogue.file_rules import BACKUP
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.layout import COMMITS, OFFSETS, LogListing
-from streamops.diagnosis.expectations import Expectations
-from streamops.diagnosis.rules.file_rules import BACKUP
 from streamops.engines import WithoutOffsets
 from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect

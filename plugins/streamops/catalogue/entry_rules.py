@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
+from streamops.catalogue.expectations import Expectations
+from streamops.catalogue.watch import Watch
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.compact_log import COMPACT_SUFFIX
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, OFFSETS, json_value, quoted
 from streamops.checkpoint.offsets import offset_pairs
 from streamops.checkpoint.source_offsets import UnknownOffset
-from streamops.diagnosis.expectations import Expectations
-from streamops.diagnosis.watch import Watch
 from streamops.formatting import listed
 from streamops.verdict import Finding, Severity
 

@@ -5,12 +5,12 @@ Codes in brackets name the damage of the matrix that was tried on real Spark 3.5
 
 from collections.abc import Iterator
 
+from streamops.catalogue.expectations import Expectations
+from streamops.catalogue.file_rules import BACKUP, FAILS
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, OFFSETS
 from streamops.checkpoint.state_snapshots import BrokenStateFile
-from streamops.diagnosis.expectations import Expectations
-from streamops.diagnosis.rules.file_rules import BACKUP, FAILS
 from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 

@@ -6,13 +6,13 @@ the transaction version of the query's id (delta-spark 4.4, and `txnAppId`/`txnV
 
 from collections.abc import Iterator
 
+from streamops.catalogue.file_rules import RESTORE_COMMITS
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS, quoted
-from streamops.checkpoint.sink_log import SINK_LOG
-from streamops.diagnosis.rules.file_rules import RESTORE_COMMITS
 from streamops.formatting import listed
-from streamops.sink import DeltaSink, FileSink, MissingSink, Sink, SinkView, UnreadSink, newest_batch
+from streamops.places.sink import DeltaSink, FileSink, MissingSink, Sink, SinkView, UnreadSink, newest_batch
+from streamops.places.sink_log import SINK_LOG
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5

@@ -5,9 +5,9 @@ Codes in brackets name the damage of the matrix that was tried on real Spark 3.5
 
 from collections.abc import Iterator
 
+from streamops.catalogue.expectations import Expectations
 from streamops.checkpoint import BrokenFile, CheckpointFacts, Damage
 from streamops.checkpoint.layout import COMMITS, CUT, METADATA, OFFSETS
-from streamops.diagnosis.expectations import Expectations
 from streamops.engines import WithoutMetadata
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 

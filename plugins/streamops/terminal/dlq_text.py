@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from rich import box
 from rich.table import Table
 
-from streamops.cli.console import printable
 from streamops.dead_letters import DeadLetter, RecordPosition
 from streamops.dead_letters.reading import MAX_REASONS, ReasonCount
 from streamops.formatting import moment
+from streamops.terminal.console import printable
 
 _TEXT = 80
 _REASON = 120

@@ -7,6 +7,8 @@ told by the entry below it in turn. What Spark makes of each was tried on 4.2.0,
 from collections.abc import Iterator
 from datetime import timedelta
 
+from streamops.catalogue.expectations import Expectations
+from streamops.catalogue.file_rules import BACKUP, FAILS, RESTORE_BOTH
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS
@@ -21,8 +23,6 @@ from streamops.checkpoint.source_offsets import (
     UnknownOffset,
     says_nothing,
 )
-from streamops.diagnosis.expectations import Expectations
-from streamops.diagnosis.rules.file_rules import BACKUP, FAILS, RESTORE_BOTH
 from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from streamops.catalogue.file_rules import RESTORE_BOTH, RESTORE_COMMITS
+from streamops.catalogue.sink_rules import start_on_unread
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS, quoted
-from streamops.delta_source import Fit, delta_source, has_read, is_in_flight, needed_files
 from streamops.deltalog import PendingVersions, RemovedFile
 from streamops.deltalog.pending import stop_of
-from streamops.diagnosis.rules.file_rules import RESTORE_BOTH, RESTORE_COMMITS
-from streamops.diagnosis.rules.sink_rules import start_on_unread
 from streamops.liveness.pace import in_words
-from streamops.sink import DeltaSink, MissingSink, Sink, UnreadSink
+from streamops.places.delta_source import Fit, delta_source, has_read, is_in_flight, needed_files
+from streamops.places.sink import DeltaSink, MissingSink, Sink, UnreadSink
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
 NOTICE = 4

@@ -6,15 +6,15 @@ Codes in brackets name the damage of the matrix that was tried on real Spark 3.5
 from collections.abc import Iterator
 from datetime import timedelta
 
+from streamops.catalogue.expectations import Expectations
+from streamops.catalogue.file_rules import BACKUP, FAILS
+from streamops.catalogue.watch import Watch
 from streamops.checkpoint.compact_log import COMPACT_SUFFIX, CompactLog
 from streamops.checkpoint.inspect import CheckpointSnapshot, FileSource, input_written_down
 from streamops.checkpoint.layout import OFFSETS
 from streamops.checkpoint.reader import CheckpointFacts
 from streamops.checkpoint.source_log import NEGATIVE_BATCH, SourceLogFacts
 from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset
-from streamops.diagnosis.expectations import Expectations
-from streamops.diagnosis.rules.file_rules import BACKUP, FAILS
-from streamops.diagnosis.watch import Watch
 from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 

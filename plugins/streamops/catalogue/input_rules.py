@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from streamops.checkpoint.input_files import InputFacts, InputFile
-from streamops.diagnosis.expectations import Expectations
-from streamops.diagnosis.watch import Watch
+from streamops.catalogue.expectations import Expectations
+from streamops.catalogue.watch import Watch
 from streamops.formatting import listed
 from streamops.liveness.pace import in_words
+from streamops.places.input_files import InputFacts, InputFile
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5

@@ -1,0 +1,1 @@
+"""What commands show: tables, lines, JSON, progress and talk. Commands never print."""
