@@ -11,6 +11,9 @@ from damage.compare import Truth
 from damage.sinks import Rows
 from damage.spark import HarnessError
 
+UNREADABLE = "the sink can't be read"
+"""In the place of the rows that it would have, where the damage itself did that."""
+
 
 @dataclass(slots=True)
 class Before:
@@ -26,7 +29,9 @@ class Before:
         if base.kind.shows_its_sink and not touches_sink:
             return cls(undamaged, [])
         rows = Rows.of(base.kind, folder, workshop.spark)
-        return cls(rows, rows.lacks(undamaged) if touches_sink and not rows.error else [])
+        if rows.error:
+            return cls(rows, [UNREADABLE])
+        return cls(rows, rows.lacks(undamaged) if touches_sink else [])
 
 
 def started(workshop: Workshop, base: Base, folder: Path, before: Before, *, twice: bool) -> Truth:
@@ -62,7 +67,7 @@ def started(workshop: Workshop, base: Base, folder: Path, before: Before, *, twi
         if kind.shows_its_sink
         else tuple(found.repeated(before.rows)),
         changed=found.changed(),
-        sink_error="" if error else found.error,
+        sink_error="" if error or UNREADABLE in before.lost else found.error,
         unknowable=before.unknowable,
         sees_batches=kind.shows_its_sink,
         took_again=_takes_twice(folder / "checkpoint" / "sources"),
