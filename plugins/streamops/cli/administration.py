@@ -48,6 +48,17 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
     raise typer.Exit(2 if settings.problems else 0)
 
 
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of the settings file, for an editor that checks YAML.
+
+    Needs no settings file. `# yaml-language-server: $schema=FILE` in the first line of the YAML names it.
+    """
+    from streamops.settings.schema import settings_schema
+
+    sys.stdout.write(json.dumps(settings_schema(), indent=2) + "\n")
+
+
 MOUNT_TABLE = Path("/proc/self/mountinfo")
 
 

@@ -18,9 +18,10 @@ def _as_written(value: object) -> object:
     return str(value) if isinstance(value, int) else value
 
 
-Text = Annotated[str, BeforeValidator(_as_written)]
+Text = Annotated[str, BeforeValidator(_as_written, json_schema_input_type=str | int | bool)]
 Name = Annotated[Text, Field(min_length=1)]
-Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
+_WRITTEN_DURATION = Annotated[str, Field(pattern=r"^\d{1,9}(ms|s|m|h|d)$|\$\{")]
+Duration = Annotated[timedelta, BeforeValidator(parse_duration, json_schema_input_type=_WRITTEN_DURATION)]
 PositiveDuration = Annotated[Duration, Field(gt=timedelta(0))]
 Count = Annotated[int, Field(ge=0)]
 Topic = Annotated[Text, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]

@@ -75,3 +75,12 @@ def test_the_notice_in_json(terminal: Terminal) -> None:
     (notice,) = document["notices"]
     assert "streams.orders.trigger: once is deprecated since Spark 3.4" in notice
     assert document["problems"] == []
+
+
+def test_the_schema_needs_no_settings_file(terminal: Terminal) -> None:
+    terminal.project.file.unlink(missing_ok=True)
+
+    answer = terminal.run("config", "schema")
+
+    assert answer.code == 0
+    assert {"DeclaredFile", "DeclaredStream"} <= set(answer.document["$defs"])
