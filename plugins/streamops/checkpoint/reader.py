@@ -125,10 +125,11 @@ class CheckpointFacts:
     def previous_batch(self) -> int:
         """The entry that a start reads below the newest; -1 for none.
 
-        The one right before it. With async progress tracking the next lower one that is there (seen on 4.1.4, 4.2.0).
+        The one right before it. With async progress tracking the next lower one that is there (seen on 4.1.4, 4.2.0): holes in
+        the commits tell of that where an entry of the offsets was lost besides.
         """
         below = self.offsets_log.ids[:-1]
-        if self.looks_async and self.last_offset - 1 not in below:
+        if below and self.last_offset - 1 not in below and (self.looks_async or self.commits_log.has_holes):
             return below[-1]
         return self.last_offset - 1
 

@@ -56,6 +56,14 @@ def test_a_start_fails_where_that_entry_can_not_be_read():
     assert plan.summary.startswith("offsets/2 can't be read")
 
 
+def test_an_entry_that_was_lost_besides_sends_the_start_further_down():
+    """Tried on 4.2.0: offsets 0, 2 and 4, commits 0, 2, 3 and 4."""
+    found = files(offsets_1=None, offsets_3=None, commits_1=None)
+
+    assert inspect_checkpoint(stored(found), ADDRESS).facts.previous_batch == 2
+    assert planned(found | {"offsets/2": b""}).safety is Safety.FUTILE
+
+
 def test_a_hole_below_the_newest_entry_alone_is_no_sign_of_async_tracking():
     """Nothing but the newest file of input is asked for then: where its batch began is lost."""
     storage = stored(files(offsets_3=None, commits_4=None))
