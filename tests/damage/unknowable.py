@@ -263,9 +263,23 @@ def is_a_batch_taken_back(damage: Damage, name: str) -> bool:
 
 
 def is_another_schema_of_state(damage: Damage, name: str) -> bool:
-    """A schema that is one, of other columns: what Spark compares it with is the query's plan, which no file holds."""
-    is_schema = name.startswith("checkpoint/state/") and name.endswith("/_metadata/schema")
-    return is_schema and name in damage.before and name in damage.after and not schema_trouble(damage.after[name])
+    """A schema of other columns, or metadata of another operator: what Spark compares them with is the query's plan.
+
+    No file holds that.
+    """
+    if not name.startswith("checkpoint/state/") or name not in damage.before or name not in damage.after:
+        return False
+    content = damage.after[name]
+    if name.endswith("/_metadata/metadata"):
+        return _operator(content) not in ("", _operator(damage.before[name]))
+    return name.endswith("/_metadata/schema") and not schema_trouble(content)
+
+
+def _operator(metadata: bytes) -> str:
+    """The name of the operator that whole metadata tells of; empty for what is none."""
+    told = _parsed(metadata.decode(errors="replace").partition("\n")[2])
+    is_whole = isinstance(told, dict) and isinstance(told.get("operatorInfo"), dict) and told.get("stateStoreInfo")
+    return str(told["operatorInfo"].get("operatorName", "")) if is_whole and isinstance(told, dict) else ""
 
 
 EXCEPTIONS: dict[str, Callable[[Damage, str], bool]] = {

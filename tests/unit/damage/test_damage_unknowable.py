@@ -40,6 +40,11 @@ def schema(*columns):
     return b"".join(len(one).to_bytes(2) + one.encode() for one in texts)
 
 
+def operator(name):
+    info = {"operatorInfo": {"operatorId": 0, "operatorName": name}, "stateStoreInfo": [{"storeName": "default"}]}
+    return f"v1\n{json.dumps(info)}".encode()
+
+
 def excuse(kind, before, after, **facts):
     """Of files that are written over the ones before; None takes one away."""
     then = {name: content for name, content in {**before, **after}.items() if content is not None}
@@ -111,6 +116,13 @@ TAKEN_BACK = {"checkpoint/offsets/5": None}
             {f"{STATE}/_metadata/schema": schema("k")},
             "another valid schema of state",
             id="the schema of another query's state",
+        ),
+        pytest.param(
+            "sessions-rocksdb-ledger",
+            {"checkpoint/state/0/_metadata/metadata": operator("sessionWindowStateStoreSaveExec")},
+            {"checkpoint/state/0/_metadata/metadata": operator("stateStoreSave")},
+            "another valid schema of state",
+            id="the metadata of another query's operator",
         ),
         pytest.param(
             "windows-hdfs-delta",
@@ -189,6 +201,12 @@ STALE = checksum(b"five")
             {f"{STATE}/_metadata/schema": schema("k", "start")},
             {f"{STATE}/_metadata/schema": schema("k")[:-1]},
             id="a schema that is cut",
+        ),
+        pytest.param(
+            "sessions-rocksdb-ledger",
+            {"checkpoint/state/0/_metadata/metadata": operator("stateStoreSave")},
+            {"checkpoint/state/0/_metadata/metadata": b"v1\n{}"},
+            id="metadata of no operator",
         ),
         pytest.param(
             "delta-ledger",
