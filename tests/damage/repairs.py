@@ -206,6 +206,10 @@ def _ends_of_both(patient: Patient, finding: Finding) -> None:
         if file.exists():
             lines = file.read_text().split("\n")
             file.write_text("\n".join([*lines[:2], *patient.ends(one)]))
+            if "`batchTimestampMs`" in finding["repair"]:
+                told = _header(patient.copy / "checkpoint" / "offsets" / str(one))
+                times = {name: told[name] for name in ("batchTimestampMs", "batchWatermarkMs")}
+                _write_header(file, _header(file) | times)
 
 
 def _restore_newest_entries(patient: Patient, finding: Finding) -> None:

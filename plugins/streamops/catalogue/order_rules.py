@@ -140,7 +140,7 @@ def copied_entry(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterat
         is_whole_copy = now.planned_at is not None and now.header == before.header
         is_told = facts.has_pending_batch or _is_left_behind(snapshot)
         if is_whole_copy or (is_told and not _keeps_state(snapshot, expected, before, now)):
-            yield _copied(facts, before, now)
+            yield _copied(facts, before, now, is_whole=is_whole_copy)
 
 
 def _keeps_state(snapshot: CheckpointSnapshot, expected: Expectations, before: OffsetEntry, now: OffsetEntry) -> bool:
@@ -156,9 +156,10 @@ def _is_left_behind(snapshot: CheckpointSnapshot) -> bool:
     return any(source is not None and source.log.latest > reached for source, reached in found)
 
 
-def _copied(facts: CheckpointFacts, before: OffsetEntry, now: OffsetEntry) -> Finding:
+def _copied(facts: CheckpointFacts, before: OffsetEntry, now: OffsetEntry, *, is_whole: bool) -> Finding:
     file, below = f"{OFFSETS}/{now.batch}", f"{OFFSETS}/{before.batch}"
-    repair, not_when = RESTORE_BOTH, ""
+    # A batch without input ends where the one below ends: then the time tells that it is none of the two.
+    repair, not_when = f"{RESTORE_BOTH}{_AND_THEIR_TIMES if is_whole else ''}", ""
     if now is not facts.newest:
         kind, what = (
             AtStart.REPEATS,
@@ -193,6 +194,11 @@ def _copied(facts: CheckpointFacts, before: OffsetEntry, now: OffsetEntry) -> Fi
             in_flight_only=now is not facts.newest,
         ),
     )
+
+
+_AND_THEIR_TIMES = (
+    ", and with their `timestamp` and watermark as `batchTimestampMs` and `batchWatermarkMs` in the second line"
+)
 
 
 def watermark_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
