@@ -247,6 +247,8 @@ def impossible_delta_offsets(facts: CheckpointFacts, expected: Expectations) -> 
             if offset.source_version in DELTA_VERSIONS:
                 if offset.table_version < 0:
                     yield _below_all_versions(facts, entry, name, offset)
+                elif offset.lacks_index and (entry is facts.newest or facts.has_pending_batch):
+                    yield _without_index(facts, entry, name)
                 continue
             evidence = f"source {name}: sourceVersion is {offset.source_version}"
             yield Finding(
@@ -265,6 +267,25 @@ def impossible_delta_offsets(facts: CheckpointFacts, expected: Expectations) -> 
 
 
 DELTA_VERSIONS = (1, 3)
+
+
+def _without_index(facts: CheckpointFacts, entry: OffsetEntry, name: str) -> Finding:
+    """Delta always writes one: somebody edited the entry (tried on 4.2.0 with delta-spark 4.4.0)."""
+    file, evidence = f"{OFFSETS}/{entry.batch}", f"source {name}: there is no `index`"
+    reads = "it is read as 0: the first file of that version counts as read"
+    return Finding(
+        rule="impossible-delta-offsets",
+        severity=Severity.CRITICAL,
+        file=file,
+        evidence=evidence,
+        meaning=f"{reads}; a batch in flight that ends there reads it besides, and one that begins there passes over it",
+        repair=RESTORE_BOTH,
+        start=StartEffect(
+            kind=AtStart.UNDECIDED,
+            summary=f"{file}: {evidence}, and {reads}",
+            in_flight_only=entry is not facts.newest,
+        ),
+    )
 
 
 def _below_all_versions(facts: CheckpointFacts, entry: OffsetEntry, name: str, offset: DeltaOffset) -> Finding:

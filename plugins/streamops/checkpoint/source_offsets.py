@@ -59,6 +59,8 @@ class DeltaOffset:
     """Of the last file read in that version; negative ones are marks, -1 stands before the first file."""
     is_starting_version: bool
     """Whether the initial snapshot is still being read."""
+    lacks_index: bool = False
+    """Whether the text has none, which Delta reads as 0: as if the first file of the version were read (4.4)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +175,7 @@ def _delta(fields: dict[str, object]) -> DeltaOffset | None:
         table_version=table_version,
         index=index,
         is_starting_version=is_starting_version in (True, "true"),
+        lacks_index=fields.get("index") is None,
     )
 
 

@@ -138,6 +138,17 @@ def test_a_version_below_all_versions_fails_a_start(found, safety):
     assert plan.expected_error == "DELTA_MISSING_FILES_UNEXPECTED_VERSION"
 
 
+@pytest.mark.parametrize("is_pending", [False, True])
+def test_an_offset_without_the_index_that_delta_reads_as_0_is_left_to_a_person(is_pending):
+    edited = offset(6).replace('"index":-1', '"indexx":-1')
+    assert edited != offset(6)
+
+    plan = plan_of(inspected(reading(edited, offset(5), is_pending=is_pending)))
+
+    assert plan.safety is Safety.BLOCKED
+    assert "there is no `index`" in plan.summary
+
+
 def test_where_the_entry_below_has_the_table_s_id_the_entries_are_to_be_restored_and_not_the_table():
     made_anew, edited = (
         by_rules(DELTA_SOURCE_RULES, inspected(found), DeltaSourceView(place=table(12), now=NOW))[0]
