@@ -131,7 +131,7 @@ def test_what_was_read_long_ago_and_is_young_now_is_read_again_unless_it_gets_it
     query.put("old", rows=("old",))
 
     assert query.said() == ["forgotten-input"]
-    assert query.check().restart.safety is Safety.UNSAFE
+    assert query.check().restart.safety is Safety.BLOCKED
     if mend:
         os.utime(query.inputs / "old.json", ns=(before.st_mtime_ns,) * 2)
         assert query.said() == []

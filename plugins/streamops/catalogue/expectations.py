@@ -48,6 +48,8 @@ class Expectations:
     """Where the next run is submitted to; empty where nobody has said."""
     max_file_age: timedelta = MAX_FILE_AGE
     """The option `maxFileAge` of a file source."""
+    drops_batch_in_flight: bool = False
+    """Whether the sink was seen to have the batch in flight, and drops it by its id."""
     has_driver: bool = False
     """Whether a driver is known that may be at the batch in flight."""
 

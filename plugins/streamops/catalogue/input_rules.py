@@ -97,8 +97,9 @@ def forgotten_input(found: InputFacts, expected: Expectations, watch: Watch) -> 
         meaning=f"with a `maxFileAge` of {in_words(expected.max_file_age)} the source has forgotten them and reads them again",
         repair="set their times back to those in the source's log, or raise the source's option `maxFileAge`, before the next"
         " start",
-        not_when="with `latestFirst` and a limit of files or bytes a batch, which switch `maxFileAge` off",
-        start=StartEffect(kind=AtStart.REPEATS, summary=f"{evidence}: they are read again"),
+        not_when="when they were written anew on purpose, to be read again; with `latestFirst` and a limit of files or bytes a"
+        " batch, which switch `maxFileAge` off",
+        start=StartEffect(kind=AtStart.UNDECIDED, summary=f"{evidence}: they are read again"),
     )
 
 
@@ -108,14 +109,14 @@ def replaced_input(found: InputFacts, expected: Expectations, watch: Watch) -> I
     The batch reads what is there now (tried on 4.2.0): what was planned is lost, or what the sink has had of the batch is not
     what comes.
     """
-    to_run = found.in_flight | found.written_down
-    names = [file.address for file, _ in _younger_than_read(found) if file.address in to_run]
+    replaced = [file for file in found.planned if file.found_at and file.found_at - file.modified_at > SAME_MOMENT]
+    names = [file.address for file in replaced]
     if not names:
         return
     evidence = f"{len(names)} files of the next batch are younger than when it was planned: {_named(names)}"
     yield Finding(
         rule="replaced-input",
-        severity=Severity.CRITICAL,
+        severity=Severity.WARNING if expected.has_driver else Severity.CRITICAL,
         file=found.source,
         evidence=evidence,
         meaning="the batch reads what is in them now; if that is not what was there, rows are lost, or come beside others that"
@@ -126,14 +127,17 @@ def replaced_input(found: InputFacts, expected: Expectations, watch: Watch) -> I
         start=StartEffect(
             kind=AtStart.UNDECIDED,
             summary=f"{evidence}: it reads what is in them now",
-            in_flight_only=not found.written_down.intersection(names),
-        ),
+            in_flight_only=all(file.is_in_flight for file in replaced),
+        )
+        # A living driver has read them, or fails on them by itself.
+        if not expected.has_driver
+        else None,
     )
 
 
 def overwritten_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
     """A file was written again after it was read: the source knows it by its name, and never reads it again (SPARK-26875)."""
-    told = {*_forgotten(found, expected), *found.in_flight, *found.written_down}
+    told = {*_forgotten(found, expected), *(file.address for file in found.planned)}
     again = [file.address for file, _ in _younger_than_read(found) if file.address not in told]
     if again:
         yield Finding(
@@ -194,11 +198,18 @@ def _younger_than_read(found: InputFacts) -> Iterator[tuple[InputFile, datetime]
 
 
 def _forgotten(found: InputFacts, expected: Expectations) -> list[str]:
-    """Files that were read and count as new."""
+    """Files that were read and count as new. One that was read under two times is written anew on purpose, again and again."""
     if not found.recorded:
         return []
     limit = _age_limit(found, expected)
-    return [file.address for file, read_at in _younger_than_read(found) if read_at < limit <= file.modified_at]
+    times: dict[str, set[datetime]] = {}
+    for file in found.recorded:
+        times.setdefault(file.address, set()).add(file.modified_at)
+    return [
+        file.address
+        for file, read_at in _younger_than_read(found)
+        if read_at < limit <= file.modified_at and len(times[file.address]) == 1
+    ]
 
 
 def _age_limit(found: InputFacts, expected: Expectations) -> datetime:

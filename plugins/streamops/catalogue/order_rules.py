@@ -49,8 +49,6 @@ def backward_range(facts: CheckpointFacts, expected: Expectations) -> Iterator[F
                 kind=AtStart.FAILS,
                 summary=f"{file} ends before the entry below: {evidence}",
                 error=_REFUSALS.get(type(had), ""),
-                # Kafka's source looks at the range when it is read, and not while it is planned.
-                in_flight_only=is_topic,
             ),
         )
 
@@ -58,9 +56,10 @@ def backward_range(facts: CheckpointFacts, expected: Expectations) -> Iterator[F
 def _is_refused(
     facts: CheckpointFacts, expected: Expectations, had: SourceOffset | None, has: SourceOffset | None
 ) -> bool:
-    """By Kafka's source with `failOnDataLoss` alone (KafkaOffsetReader; tried on 4.2.0)."""
+    """By Kafka's source with `failOnDataLoss` alone, and where the range is read (KafkaOffsetReader; tried on 4.2.0)."""
     if isinstance(had, KafkaOffset):
-        return facts.has_pending_batch and expected.fails_on_data_loss
+        is_read = facts.has_pending_batch and not expected.drops_batch_in_flight
+        return is_read and expected.fails_on_data_loss
     is_rate = isinstance(has, RateMicroBatchOffset)
     return isinstance(has, FileOffset) or (is_rate and facts.has_pending_batch)
 
@@ -84,7 +83,7 @@ def offsets_moved_back(facts: CheckpointFacts, expected: Expectations) -> Iterat
         for name, had, has in offset_pairs(before, now):
             if is_newest and _is_refused(facts, expected, had, has):
                 continue
-            gone, lower = _moved_back(had, has)
+            gone, lower = _moved_back(had, has, of_what_was_read=True)
             if gone or lower:
                 yield _back(facts, before, now, name, gone=gone, lower=lower)
 
@@ -274,13 +273,15 @@ def planned_backwards(facts: CheckpointFacts, expected: Expectations) -> Iterato
     )
 
 
-def _moved_back(had: SourceOffset | None, has: SourceOffset | None) -> tuple[list[str], list[str]]:
-    """The partitions that are gone, and what stands lower."""
+def _moved_back(
+    had: SourceOffset | None, has: SourceOffset | None, *, of_what_was_read: bool = False
+) -> tuple[list[str], list[str]]:
+    """The partitions that are gone, and what stands lower. `of_what_was_read`: without partitions of which nothing was."""
     match had, has:
         case KafkaOffset(), KafkaOffset():
-            return _partitions_back(had, has)
+            return _partitions_back(had, has, of_what_was_read=of_what_was_read)
         case KafkaOffset(), UnknownOffset() if says_nothing(has):
-            return _partitions_back(had, KafkaOffset(positions=()))
+            return _partitions_back(had, KafkaOffset(positions=()), of_what_was_read=of_what_was_read)
         case FileOffset(), FileOffset():
             return [], _lower("logOffset", had.log_offset, has.log_offset)
         case DeltaOffset(), DeltaOffset() if had.table_id == has.table_id:
@@ -312,14 +313,14 @@ def _has_new_partitions(had: SourceOffset | None, has: SourceOffset | None) -> b
     return any((place.topic, place.partition) not in known for place in has.positions)
 
 
-def _partitions_back(had: KafkaOffset, has: KafkaOffset) -> tuple[list[str], list[str]]:
+def _partitions_back(had: KafkaOffset, has: KafkaOffset, *, of_what_was_read: bool) -> tuple[list[str], list[str]]:
     now = {(place.topic, place.partition): place.next_offset for place in has.positions}
     gone, lower = [], []
     for place in had.positions:
         later = now.get((place.topic, place.partition))
         shown = f"{place.topic!r} partition {place.partition}: {place.next_offset} → "
-        if later is None and place.next_offset == 0:
-            continue  # Nothing of it was read, so that nothing comes again.
+        if later is None and place.next_offset == 0 and of_what_was_read:
+            continue
         if later is None:
             gone.append(f"{shown}gone")
         elif later < place.next_offset:

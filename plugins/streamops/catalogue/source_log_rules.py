@@ -19,6 +19,8 @@ from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
+CLOCKS_DIFFER = timedelta(hours=1)
+"""No clock of a host, or of a file server, is further ahead than this."""
 LONGEST_REBUILT = 1000
 """Entries that are looked for before a compact file is said to be made of them."""
 
@@ -208,7 +210,7 @@ def renumbered_source_entries(snapshot: CheckpointSnapshot, expected: Expectatio
                 kind=AtStart.LOSES,
                 summary=f"{names} have another batchId than their name's: batch {snapshot.facts.next_batch} runs without the"
                 " input that they name",
-                in_flight_only=True,
+                in_flight_only=all(log_id <= reached[source.folder] for log_id in taken),
             )
             if taken
             else None,
@@ -288,8 +290,9 @@ def future_input(snapshot: CheckpointSnapshot, expected: Expectations, watch: Wa
     It passes over whatever is older than `maxFileAge` below the youngest that it knows of (SeenFilesMap, tried on 4.2.0).
     """
     now_ms = int(watch.now.timestamp() * 1000)
+    told = now_ms + CLOCKS_DIFFER // timedelta(milliseconds=1)
     for source in snapshot.sources.sources:
-        if source.youngest_ms - expected.max_file_age // timedelta(milliseconds=1) <= now_ms:
+        if source.youngest_ms - expected.max_file_age // timedelta(milliseconds=1) <= told:
             continue
         path = f"sources/{source.folder}"
         evidence = f"a file of {path} is said to be from {source.youngest_ms} ms after 1970, now is {now_ms}"

@@ -206,7 +206,8 @@ def _of_dropped_batch(finding: Finding, facts: CheckpointFacts) -> Finding:
 
 
 def _findings(evidence: Evidence) -> Iterator[Finding]:
-    facts, expected, snapshot, watch = evidence.facts, evidence.expected, evidence.snapshot, evidence.watch
+    facts, snapshot, watch = evidence.facts, evidence.snapshot, evidence.watch
+    expected = replace(evidence.expected, drops_batch_in_flight=evidence.sink_drops_batch_in_flight)
     seen = facts.as_continuous() if expected.runs_continuously(facts) else facts
     yield from (finding for rule in LOG_RULES for finding in rule(seen, expected))
     if snapshot is None:

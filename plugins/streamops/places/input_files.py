@@ -5,16 +5,16 @@ only, so a file of the same name with another content is an old acquaintance, an
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import unquote
 
 from streamops.checkpoint.inspect import CheckpointSnapshot, input_in_flight, input_written_down
-from streamops.checkpoint.source_entries import SourceFile, SourceKind
+from streamops.checkpoint.source_entries import SourceKind
 from streamops.checkpoint.source_log import SourceLogFacts, read_source_log
 from streamops.errors import SettingsError, StorageError
-from streamops.storage import FileDetail, ReadableStorage, canonical_address, is_inside, join, parent
+from streamops.storage import ReadableStorage, canonical_address, is_inside, join, parent
 
 MAX_FOLDERS = 200
 MAX_FILES = 10_000
@@ -40,6 +40,19 @@ class InputFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedFile:
+    """A file that the next batch takes, by what is planned or written down."""
+
+    address: str
+    modified_at: datetime
+    """When the source took it for the batch."""
+    found_at: datetime | None
+    """The time that it has now; None where it is gone, or could not be asked for."""
+    is_in_flight: bool
+    """Whether it belongs to the batch in flight; else the source has written it down for the batch after the newest one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InputFacts:
     """One input folder and the log of the source that reads it."""
 
@@ -51,10 +64,7 @@ class InputFacts:
     """`sources/0`; empty where no source of the checkpoint reads files."""
     files: tuple[InputFile, ...] = ()
     recorded: tuple[RecordedFile, ...] = ()
-    in_flight: frozenset[str] = frozenset()
-    """Addresses that the batch in flight reads."""
-    written_down: frozenset[str] = frozenset()
-    """Addresses that the source has written down for the batch after the newest one."""
+    planned: tuple[PlannedFile, ...] = ()
     is_whole: bool = True
     """Whether all files in the folder and all entries of the log are here: only then a file can be told unread."""
 
@@ -87,25 +97,46 @@ def read_input(
     folder, has_pattern = _without_pattern(address)
     source, recorded, is_log_whole = _recorded(storage, checkpoint, snapshot, folder)
     try:
+        planned = tuple(_planned(storage, snapshot, folder))
         files, is_all = _files_below(storage, folder)
         problem = "" if files or _is_there(storage, folder) else "there is no such folder"
     except StorageError as error:
-        files, is_all, problem = (), False, str(error)
+        planned, files, is_all, problem = (), (), False, str(error)
     return InputFacts(
         address=folder,
         problem=problem,
         source=source,
         files=files,
         recorded=recorded,
-        in_flight=_addresses(input_in_flight(snapshot.facts, snapshot.sources)),
-        written_down=_addresses(input_written_down(snapshot.sources)),
+        planned=planned,
         is_whole=is_all and is_log_whole and not has_pattern and not chooses,
     )
 
 
-def _addresses(files: Iterable[SourceFile]) -> frozenset[str]:
+def _planned(storage: ReadableStorage, snapshot: CheckpointSnapshot, folder: str) -> Iterator[PlannedFile]:
+    """Asked for by name: a folder may hold far more than what is listed of it."""
     folders: dict[str, str] = {}
-    return frozenset(_canonical(file.path, folders) for file in files)
+    taken = [
+        (_canonical(file.path, folders, folder), _moment(file.modified_ms), is_in_flight)
+        for files, is_in_flight in (
+            (input_in_flight(snapshot.facts, snapshot.sources), True),
+            (input_written_down(snapshot.sources), False),
+        )
+        for file in files
+    ]
+    names: dict[str, set[str]] = {}
+    for address, _, _ in taken:
+        if is_inside(address, folder):
+            names.setdefault(parent(address), set()).add(address.rpartition("/")[2])
+    found = {
+        join(place, detail.name): detail.modified_at
+        for place, only in list(names.items())[:MAX_FOLDERS]
+        for detail in storage.details(place, only=only)
+    }
+    for address, modified_at, is_in_flight in taken:
+        yield PlannedFile(
+            address=address, modified_at=modified_at, found_at=found.get(address), is_in_flight=is_in_flight
+        )
 
 
 def _without_pattern(address: str) -> tuple[str, bool]:
@@ -119,41 +150,57 @@ def _without_pattern(address: str) -> tuple[str, bool]:
 def _recorded(
     storage: ReadableStorage, checkpoint: str, snapshot: CheckpointSnapshot, folder: str
 ) -> tuple[str, tuple[RecordedFile, ...], bool]:
-    """Of several sources that read files the one that has read most in this folder."""
+    """Of several sources that read files the one that has read most in this folder; none where none of them has read there."""
     candidates = [
-        _history(storage, checkpoint, source)
+        _history(storage, checkpoint, source, folder)
         for source in snapshot.sources.sources
         if source.kind is SourceKind.FILE and not source.unreachable
     ]
-    return max(
-        candidates,
-        key=lambda found: sum(is_inside(file.address, folder) for file in found[1]),
-        default=("", (), False),
-    )
+    inside = [sum(is_inside(file.address, folder) for file in found[1]) for found in candidates]
+    # Where one source alone reads files, it is this one, and the folder is another than before.
+    if not candidates or (len(candidates) > 1 and not any(inside)):
+        return "", (), False
+    return candidates[inside.index(max(inside))]
 
 
 def _history(
-    storage: ReadableStorage, checkpoint: str, source: SourceLogFacts
+    storage: ReadableStorage, checkpoint: str, source: SourceLogFacts, base: str
 ) -> tuple[str, tuple[RecordedFile, ...], bool]:
+    """As much as is read of a log, and its newest entries in any case."""
     every = range(source.log.latest + 1)
     found = read_source_log(storage, checkpoint, source.folder, log_ids=every, reads_files=True)
     is_whole = not (found.unread or found.broken or found.unreachable or found.absent)
+    is_whole = is_whole and found.files_total == len(found.files)
+    files = found.files
+    if not is_whole:
+        newest = read_source_log(storage, checkpoint, source.folder, log_ids=every[-NEWEST:], reads_files=True).files
+        files = tuple(dict.fromkeys((*files, *newest)))
     # Each folder once: to follow its links takes a question for every part of its path.
     folders: dict[str, str] = {}
     recorded = tuple(
-        RecordedFile(address=_canonical(file.path, folders), modified_at=_moment(file.modified_ms))
-        for file in found.files
+        RecordedFile(address=_canonical(file.path, folders, base), modified_at=_moment(file.modified_ms))
+        for file in files
     )
-    return f"sources/{source.folder}", recorded, is_whole and found.files_total == len(found.files)
+    return f"sources/{source.folder}", recorded, is_whole
 
 
-def _canonical(path: str, folders: dict[str, str]) -> str:
-    """The address behind a URI with escapes; the text itself where it is none that we know."""
+NEWEST = 20
+
+
+def _canonical(path: str, folders: dict[str, str], base: str) -> str:
+    """The address behind a URI with escapes; the text itself where it is none that we know.
+
+    Spark notes a file below a folder as it lists it, and follows no links there: only a base that is spelled otherwise is.
+    """
     place = unquote(path)
     folder = parent(place)
     if folder not in folders:
-        folders[folder] = _canonical_folder(folder)
+        plain = _LOCAL.sub("file:///", folder)
+        folders[folder] = plain if is_inside(join(plain, "x"), base) else _canonical_folder(folder)
     return join(folders[folder], place.rpartition("/")[2])
+
+
+_LOCAL = re.compile(r"^file:/+")
 
 
 def _canonical_folder(folder: str) -> str:
@@ -174,23 +221,25 @@ def _moment(milliseconds: int) -> datetime:
 def _files_below(storage: ReadableStorage, folder: str) -> tuple[tuple[InputFile, ...], bool]:
     """The files that Spark would see, and whether these are all: below the folder itself only partitions are followed."""
     files: list[InputFile] = []
-    waiting = [folder]
+    waiting, is_cut = [folder], False
     for _ in range(MAX_FOLDERS):
         if not waiting or len(files) > MAX_FILES:
             break
         place = waiting.pop()
-        details = storage.details(place)
-        files += _visible(details, place)
-        names = {detail.name for detail in details}
-        waiting += [join(place, name) for name in storage.list(place) if name not in names and "=" in name]
-    return tuple(files[:MAX_FILES]), not waiting and len(files) <= MAX_FILES
+        # Names cost one question, times one for each of them.
+        names = [name for name in storage.list(place) if not _is_hidden(name)]
+        asked = names[: MAX_FILES + 1 - len(files)]
+        details = storage.details(place, only=asked)
+        files += [InputFile(address=join(place, detail.name), modified_at=detail.modified_at) for detail in details]
+        is_cut = is_cut or len(asked) < len(names)
+        known = {detail.name for detail in details}
+        waiting += [join(place, name) for name in asked if name not in known and "=" in name]
+    return tuple(files[:MAX_FILES]), not is_cut and not waiting and len(files) <= MAX_FILES
 
 
-def _visible(details: tuple[FileDetail, ...], place: str) -> Iterator[InputFile]:
-    """Without those that Spark takes for hidden: `.x`, `_x`, and copies that are under way."""
-    for detail in details:
-        if not detail.name.startswith((".", "_")) and not detail.name.endswith("._COPYING_"):
-            yield InputFile(address=join(place, detail.name), modified_at=detail.modified_at)
+def _is_hidden(name: str) -> bool:
+    """As Spark takes it: `.x`, `_x`, and copies that are under way. A folder of a partition may begin with an underscore."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
 def _is_there(storage: ReadableStorage, folder: str) -> bool:

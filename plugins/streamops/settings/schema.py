@@ -7,6 +7,7 @@ loader alone can tell: `streamops config check`.
 from datetime import timedelta
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from streamops.durations import format_duration
@@ -34,7 +35,9 @@ class _AsWritten(GenerateJsonSchema):
     """Durations as people write them."""
 
     def encode_default(self, dft: Any) -> Any:
-        """`6h` and not `PT6H`."""
+        """`6h` and not `PT6H`, and of a section what it sets."""
+        if isinstance(dft, BaseModel):
+            return {name: self.encode_default(value) for name, value in dft if value is not None}
         return format_duration(dft) if isinstance(dft, timedelta) else super().encode_default(dft)
 
 

@@ -92,7 +92,7 @@ MAX_FILE_AGE = timedelta(days=7)
 """Spark's own `maxFileAge`, 3.5 to 4.3."""
 _CHOOSING = frozenset({"modifiedafter", "modifiedbefore", "pathglobfilter", "recursivefilelookup"})
 """Option names have no case."""
-_SPARK_TIME = re.compile(r"(\d{1,12})(us|ms|s|m|min|h|d|)")
+_SPARK_TIME = re.compile(r"(\d{1,19})(us|ms|s|m|min|h|d|)")
 _SPARK_UNITS = {
     "us": timedelta(microseconds=1),
     "ms": timedelta(milliseconds=1),

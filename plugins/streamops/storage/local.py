@@ -51,7 +51,7 @@ class LocalStorage:
             with suppress(ObjectNotFoundError), _translated(directory):
                 status = os.stat(os.path.join(_path(directory), name))
                 if stat.S_ISREG(status.st_mode):
-                    moment = datetime.fromtimestamp(status.st_mtime, UTC)
+                    moment = _moment(status.st_mtime)
                     found.append(FileDetail(name=name, size=status.st_size, modified_at=moment))
         return tuple(found)
 
@@ -179,3 +179,11 @@ _IN_WORDS = {
     errno.EINVAL: "no regular file lies there: a pipe, a socket or a device",
     errno.ELOOP: "a link there leads round in a circle",
 }
+
+
+def _moment(seconds: float) -> datetime:
+    """A file may claim a time beyond what a calendar holds: that is as good as its end, or its beginning."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError):
+        return (datetime.max if seconds > 0 else datetime.min).replace(tzinfo=UTC)

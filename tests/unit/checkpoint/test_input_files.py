@@ -103,6 +103,48 @@ def test_of_several_sources_the_one_that_reads_here_is_compared():
     assert (found.source, found.unread) == ("sources/1", ())
 
 
+def test_where_none_of_several_sources_has_read_here_nothing_is_compared():
+    logs = {f"{source}/{n}": log_entry(n, f"file:///{source}/{n}.json") for n in range(5) for source in (0, 1)}
+
+    found = compared(placed(["4.json"], logs=logs))
+
+    assert (found.source, found.recorded, found.is_moved, found.unread) == ("", (), False, ())
+
+
+def test_a_partition_that_is_a_link_lies_where_spark_lists_it(tmp_path):
+    for name in ("in", "elsewhere"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "in" / "date=2").symlink_to(tmp_path / "elsewhere")
+    inside = f"file:{tmp_path}/in/date=2/a.json"
+    storage = placed(logs={f"0/{n}": log_entry(n, inside) for n in range(5)})
+    storage.write(f"file://{tmp_path}/in/date=2/a.json", b"{}")
+
+    found = compared(storage, f"file://{tmp_path}/in")
+
+    assert (found.is_moved, found.outside, found.unread) == (False, (), ())
+
+
+def test_of_a_log_that_is_too_long_to_read_the_newest_entries_are_known():
+    old = {f"0/{n}": log_entry(n, f"file:///old/{n}.json") for n in range(300)}
+    logs = old | {f"0/{n}": log_entry(n, f"{IN}/{n}.json") for n in range(290, 300)}
+
+    found = compared(placed(["299.json"], logs=logs))
+
+    assert not found.is_whole
+    assert not found.is_moved
+    assert f"{IN}/299.json" in {file.address for file in found.recorded}
+
+
+def test_what_the_batch_in_flight_takes_is_asked_for_by_name(monkeypatch):
+    monkeypatch.setattr(input_files, "MAX_FILES", 3)
+    storage = placed([f"{n}.json" for n in range(9)])
+    storage.delete(join(ADDRESS, "commits", "4"))
+
+    (file,) = compared(storage).planned
+
+    assert (file.address, file.found_at, file.is_in_flight) == (f"{IN}/4.json", AT, True)
+
+
 @pytest.mark.parametrize(
     "logs",
     [

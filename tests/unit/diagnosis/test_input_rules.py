@@ -8,7 +8,7 @@ from streamops.catalogue.watch import Watch
 from streamops.checkpoint.batch_times import BatchTimes
 from streamops.diagnosis import Expectations
 from streamops.diagnosis.judge import INPUT_RULES, explanations
-from streamops.places.input_files import InputFacts, InputFile, RecordedFile
+from streamops.places.input_files import InputFacts, InputFile, PlannedFile, RecordedFile
 from streamops.verdict import Severity
 from support.plans import by_rules
 
@@ -23,6 +23,13 @@ def there(name, age=HOUR, folder="file:///in"):
 
 def read(name, age=HOUR, folder="file:///in"):
     return RecordedFile(address=f"{folder}/{name}", modified_at=NOW - age)
+
+
+def planned(name, *, is_in_flight=True):
+    """A file that the next batch takes, written again an hour later."""
+    return PlannedFile(
+        address=f"file:///in/{name}", modified_at=NOW - 2 * HOUR, found_at=NOW - HOUR, is_in_flight=is_in_flight
+    )
 
 
 def facts(files=(), recorded=(), **changes):
@@ -58,11 +65,11 @@ LOUD = {
         ("forgotten-input", CRITICAL),
     ),
     "a file of the batch in flight was written again": (
-        facts([there("a", HOUR)], [read("a", 2 * HOUR)], in_flight=frozenset({"file:///in/a"})),
+        facts([there("a", HOUR)], [read("a", 2 * HOUR)], planned=[planned("a")]),
         ("replaced-input", CRITICAL),
     ),
     "a file that the source has noted for the next batch was written again": (
-        facts([there("a", HOUR)], [read("a", 2 * HOUR)], written_down=frozenset({"file:///in/a"})),
+        facts([there("a", HOUR)], [read("a", 2 * HOUR)], planned=[planned("a", is_in_flight=False)]),
         ("replaced-input", CRITICAL),
     ),
     "B23: a file of eight days ago came after one of today": (
@@ -123,6 +130,20 @@ def test_a_file_is_forgotten_by_its_newest_entry_and_only_where_it_is_young_enou
     assert [finding.rule for finding in said(old)] == ["overwritten-input"]
     assert [finding.rule for finding in said(old, max_file_age=8 * DAY + 2 * HOUR)] == ["forgotten-input"]
     assert [finding.rule for finding in said(old, max_file_age=30 * DAY)] == ["overwritten-input"]
+
+
+def test_a_file_that_was_read_under_two_times_is_written_anew_on_purpose():
+    weekly = facts([there("weekly", HOUR)], [read("weekly", 16 * DAY), read("weekly", 9 * DAY), read("b", DAY)])
+
+    assert [finding.rule for finding in said(weekly)] == ["overwritten-input"]
+
+
+def test_a_living_driver_has_read_what_was_written_again_or_fails_on_it_by_itself():
+    found = facts([there("a", HOUR)], [read("a", 2 * HOUR)], planned=[planned("a")])
+
+    (finding,) = by_rules(INPUT_RULES, found, Expectations(has_driver=True), Watch(now=NOW))
+
+    assert (finding.rule, finding.severity, finding.start) == ("replaced-input", WARNING, None)
 
 
 def test_how_long_files_have_waited_is_told_beside_the_age_of_the_last_commit():

@@ -66,6 +66,39 @@ def test_what_the_batch_in_flight_would_read_counts_only_where_the_sink_does_not
     assert plan_of(found, still(by_application)).safety in (Safety.UNSAFE, Safety.BLOCKED)
 
 
+def kafka_in_flight(*ends):
+    """Batch 4 is in flight; the ends of batches 3 and 4."""
+    return files(commits_4=None, **{f"offsets_{batch}": entry(batch, source=end) for batch, end in enumerate(ends, 3)})
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        pytest.param(('{"t":{"0":100}}', '{"t":{"0":20}}'), id="lower"),
+        pytest.param(('{"t":{"0":100,"1":50}}', '{"t":{"0":110}}'), id="a partition is gone"),
+    ],
+)
+def test_where_the_entry_itself_is_wrong_the_batch_behind_a_dropped_one_repeats(ends):
+    found = kafka_in_flight(*ends)
+
+    assert plan_of(found, still(delta_sink(3))).safety is Safety.FUTILE
+    assert plan_of(found, still(delta_sink(4))).safety in (Safety.UNSAFE, Safety.BLOCKED)
+
+
+def test_a_range_that_lacks_a_partition_fails_though_nothing_of_it_was_read():
+    """KafkaOffsetReader asks no offset before it tells of lost data; a batch that is dropped is never read."""
+    found = kafka_in_flight('{"t":{"0":100,"1":0}}', '{"t":{"0":110}}')
+
+    assert plan_of(found, still(delta_sink(3))).safety is Safety.FUTILE
+    assert plan_of(found, still(delta_sink(4))).safety is Safety.SAFE
+
+
+def test_an_entry_that_is_written_down_for_the_batch_behind_a_dropped_one_counts():
+    found = PENDING | {"sources/0/5": source_entry(5).replace(b'Id":5', b'Id":7')}
+
+    assert plan_of(found, still(delta_sink(4))).safety is Safety.UNSAFE
+
+
 def test_input_of_a_dropped_batch_that_is_gone_counts_unless_the_next_batch_takes_it():
     storage = stored(PENDING)
     storage.delete(join(INPUT, "4.json"))

@@ -56,6 +56,7 @@ def test_the_files_of_a_folder_are_a_source(project: Project) -> None:
         pytest.param({"MAXFILEAGE": " 90MIN "}, timedelta(minutes=90), id="no case, blanks"),
         pytest.param({"maxFileAge": "1500"}, timedelta(milliseconds=1500), id="milliseconds where no unit is given"),
         pytest.param({"maxFileAge": "999999999999d"}, timedelta.max, id="more than a calendar holds"),
+        pytest.param({"maxFileAge": "999999999999999999"}, timedelta.max, id="for ever"),
         pytest.param({"latestFirst": True}, timedelta(days=7), id="the latest first, without a limit"),
         pytest.param(
             {"latestFirst": True, "maxFilesPerTrigger": 5}, timedelta.max, id="the latest first, with a limit"
