@@ -13,20 +13,19 @@ from airflow.sdk.exceptions import AirflowFailException
 from airflow.serialization.serialized_objects import DagSerialization
 from airflow.utils.db import initdb
 
-from streamops.airflow import checkpoint_health_dag as module
-from streamops.airflow.checkpoint_health_dag import (
-    CHECKPOINT_HEALTH_DAG,
-    checkpoint_health_dag,
-    run_gather,
+from streamops.airflow import checkpoint_health as module
+from streamops.airflow.checkpoint_health import (
     run_report,
     run_shard,
 )
+from streamops.airflow.verdict_rounds import run_gather
 from streamops.control.layout import control_folder
 from streamops.control.snapshot import load_state
 from streamops.fleet.health_round import shard_of
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
 from support.base_checkpoint import INPUT, files
+from support.dags import CHECKPOINT_HEALTH_DAG, dags_of, only_dag
 from support.settings import a_declared_stream, a_project
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +115,7 @@ def shown_for(fleet, stream):
 def test_it_runs_as_often_as_the_settings_say_and_never_twice_at_once(fleet):
     fleet.declare(*NAMES, every="7m")
 
-    dag = checkpoint_health_dag(fleet.settings)
+    dag = only_dag(fleet.config, "checkpoint_health.py")
 
     assert dag.dag_id == CHECKPOINT_HEALTH_DAG
     assert dag.schedule == timedelta(minutes=7)
@@ -125,7 +124,7 @@ def test_it_runs_as_often_as_the_settings_say_and_never_twice_at_once(fleet):
 
 
 def test_no_task_runs_into_the_next_round(fleet):
-    dag = checkpoint_health_dag(fleet.settings)
+    dag = only_dag(fleet.config, "checkpoint_health.py")
 
     assert {task.task_id: task.execution_timeout for task in dag.tasks} == {
         "check": timedelta(minutes=5),
@@ -139,19 +138,24 @@ def test_no_task_runs_into_the_next_round(fleet):
     [
         pytest.param(NAMES, {}, 3, id="no more shards than streams"),
         pytest.param(NAMES, {"shards": 2}, 2, id="as declared"),
-        pytest.param((), {}, 1, id="no streams"),
     ],
 )
 def test_the_streams_are_shared_by_so_many_tasks(fleet, names, section, shards):
     fleet.declare(*names, **section)
 
-    check = checkpoint_health_dag(fleet.settings).get_task("check")
+    check = only_dag(fleet.config, "checkpoint_health.py").get_task("check")
 
     assert check.op_kwargs_expand_input.value == {"shard": list(range(shards))}
 
 
+def test_there_is_no_dag_where_nothing_is_declared(fleet):
+    fleet.declare()
+
+    assert dags_of(fleet.config, "checkpoint_health.py") == {}
+
+
 def test_it_survives_the_way_through_the_database(fleet):
-    back = DagSerialization.from_dict(DagSerialization.to_dict(checkpoint_health_dag(fleet.settings)))
+    back = DagSerialization.from_dict(DagSerialization.to_dict(only_dag(fleet.config, "checkpoint_health.py")))
 
     assert back.task_ids == ["check", "gather", "report"]
     assert back.get_task("gather").trigger_rule == "all_done"

@@ -10,27 +10,24 @@ from airflow.sdk.definitions.context import _AIRFLOW_PARSING_CONTEXT_DAG_ID
 from airflow.sdk.exceptions import AirflowFailException, ParamValidationError
 from airflow.serialization.serialized_objects import DagSerialization
 
-from streamops.airflow.checkpoint_health_dag import CHECKPOINT_HEALTH_DAG
-from streamops.airflow.dag_factory import CONFIG_ERRORS_DAG, build_dags
 from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
-from streamops.airflow.ops_dag import OPS_DAG
-from streamops.airflow.reconcile_dag import RECONCILE_DAG
-from streamops.airflow.retention_coverage_dag import RETENTION_COVERAGE_DAG
 from streamops.airflow.run_operator import RunOperator
-from streamops.airflow.runs_dag import BACKFILL_DAG, CATCHUP_DAG
-from streamops.errors import SettingsError
+from support.dags import (
+    BACKFILL_DAG,
+    CATCHUP_DAG,
+    CHECKPOINT_HEALTH_DAG,
+    CONFIG_ERRORS_DAG,
+    OPS_DAG,
+    RECONCILE_DAG,
+    RETENTION_COVERAGE_DAG,
+    dag_bag,
+    dags_of,
+)
 from support.settings import a_declared_stream, a_project
 
 ROOT = Path(__file__).parents[2]
 ORDERS = "stream__orders_to_delta"
 BY_THE_HOUR = "catchup__orders_by_the_hour"
-
-
-def dag_bag(config: Path) -> DagBag:
-    """The repository's DAG folder, with these settings."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STREAMOPS_CONFIG", str(config))
-        return DagBag(str(ROOT / "dags"))
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +58,8 @@ def asked_for(monkeypatch):
 FLEET = [RECONCILE_DAG, CHECKPOINT_HEALTH_DAG, RETENTION_COVERAGE_DAG, OPS_DAG, CATCHUP_DAG, BACKFILL_DAG]
 
 
-def ids(config: Path) -> list[str]:
-    return [dag.dag_id for dag in build_dags(str(config))]
+def ids(config: Path, file: str = "") -> list[str]:
+    return sorted(dags_of(config, file))
 
 
 def with_a_bad_stream(project):
@@ -188,20 +185,20 @@ def test_a_stream_has_the_dag_of_its_mode(project):
     by_the_hour = a_declared_stream("clicks", mode="scheduled", schedule={"cron": "@hourly"})
     project.load(streams={"orders": a_declared_stream("orders"), "clicks": by_the_hour})
 
-    assert ids(project.file) == ["catchup__clicks", "stream__orders", *FLEET]
+    assert ids(project.file) == sorted(["catchup__clicks", "stream__orders", *FLEET])
 
 
 def test_every_stream_gets_a_dag_of_its_own(project):
-    assert ids(project.file) == ["stream__clicks", "stream__orders", *FLEET]
+    assert ids(project.file) == sorted(["stream__clicks", "stream__orders", *FLEET])
 
 
 def test_a_bad_stream_leaves_the_others_and_shows_itself(project):
     with_a_bad_stream(project)
 
-    orders, errors, *_ = build_dags(str(project.file))
+    found = dags_of(project.file)
 
-    assert orders.dag_id == "stream__orders"
-    assert errors.dag_id == CONFIG_ERRORS_DAG
+    assert sorted(found) == sorted(["stream__orders", CONFIG_ERRORS_DAG, *FLEET])
+    errors = found[CONFIG_ERRORS_DAG]
     assert errors.is_paused_upon_creation is False
     assert "clicks" in errors.doc_md
     assert "jobs/gone.py" in errors.doc_md
@@ -209,7 +206,7 @@ def test_a_bad_stream_leaves_the_others_and_shows_itself(project):
 
 def test_the_dag_of_problems_fails_with_the_problems(project):
     with_a_bad_stream(project)
-    _, errors, *_ = build_dags(str(project.file))
+    errors = dags_of(project.file)[CONFIG_ERRORS_DAG]
 
     with pytest.raises(AirflowFailException, match=r"jobs/gone\.py"):
         errors.get_task("report").python_callable()
@@ -217,7 +214,7 @@ def test_the_dag_of_problems_fails_with_the_problems(project):
 
 def test_the_dag_of_problems_survives_the_way_through_the_database(project):
     with_a_bad_stream(project)
-    _, errors, *_ = build_dags(str(project.file))
+    errors = dags_of(project.file)[CONFIG_ERRORS_DAG]
 
     back = DagSerialization.from_dict(DagSerialization.to_dict(errors))
 
@@ -237,8 +234,12 @@ def test_a_file_that_is_wrong_as_a_whole_raises_where_no_good_version_is_kept(pr
     """Airflow shows an import error; no DAG at all would look like a decision."""
     project.file.write_text(text)
 
-    with pytest.raises(SettingsError, match=r"streams\.yaml"):
-        ids(project.file)
+    bag = dag_bag(project.file)
+
+    assert bag.dags == {}
+    ((file, error),) = bag.import_errors.items()
+    assert file.endswith("streams.py")
+    assert "streams.yaml" in error
 
 
 def test_a_file_that_is_gone_is_an_import_error_of_the_dag_file(project):
@@ -294,7 +295,7 @@ def test_a_worker_finds_its_dag_while_the_file_is_broken(kept, asked_for):
     break_syntax(project.file)
     asked_for("stream__clicks")
 
-    assert ids(project.file) == ["stream__clicks"]
+    assert ids(project.file, "streams.py") == ["stream__clicks"]
 
 
 def test_a_bad_stream_keeps_the_dag_of_its_last_good_declaration(kept):
@@ -323,9 +324,10 @@ def test_when_every_stream_is_wrong_their_problems_are_all_that_is_shown(project
     bad = {name: a_declared_stream(name, job=f"jobs/{name}_gone.py") for name in ("orders", "clicks")}
     project.load(streams=bad)
 
-    errors, *_ = build_dags(str(project.file))
+    found = dags_of(project.file)
 
-    assert errors.dag_id == CONFIG_ERRORS_DAG
+    assert sorted(found) == sorted([CONFIG_ERRORS_DAG, *FLEET])
+    errors = found[CONFIG_ERRORS_DAG]
     assert "orders_gone.py" in errors.doc_md
     assert "clicks_gone.py" in errors.doc_md
 
@@ -333,9 +335,10 @@ def test_when_every_stream_is_wrong_their_problems_are_all_that_is_shown(project
 def test_a_section_on_which_no_stream_depends_is_shown_and_touches_none(project):
     project.file.write_text(project.file.read_text() + "\ncheckpoint_health: {every: often}\n")
 
-    clicks, orders, errors, *_ = build_dags(str(project.file))
+    found = dags_of(project.file)
 
-    assert (clicks.dag_id, orders.dag_id, errors.dag_id) == ("stream__clicks", "stream__orders", CONFIG_ERRORS_DAG)
+    assert sorted(found) == sorted(["stream__clicks", "stream__orders", CONFIG_ERRORS_DAG, *FLEET])
+    errors = found[CONFIG_ERRORS_DAG]
     assert "checkpoint_health.every: found 'often'" in errors.doc_md
 
 
@@ -351,7 +354,7 @@ def test_no_streams_are_no_dags(project):
 def test_a_worker_gets_only_the_dag_that_it_runs(project, asked_for):
     asked_for("stream__clicks")
 
-    assert ids(project.file) == ["stream__clicks"]
+    assert ids(project.file, "streams.py") == ["stream__clicks"]
 
 
 def test_a_worker_of_a_run_gets_only_its_dag(project, asked_for):
@@ -359,18 +362,18 @@ def test_a_worker_of_a_run_gets_only_its_dag(project, asked_for):
     project.load(streams={"orders": a_declared_stream("orders"), "clicks": by_the_hour})
     asked_for("catchup__clicks")
 
-    assert ids(project.file) == ["catchup__clicks"]
+    assert ids(project.file, "scheduled_streams.py") == ["catchup__clicks"]
 
 
 def test_a_worker_of_the_problems_gets_only_these(project, asked_for):
     with_a_bad_stream(project)
     asked_for(CONFIG_ERRORS_DAG)
 
-    assert ids(project.file) == [CONFIG_ERRORS_DAG]
+    assert ids(project.file, "config_errors.py") == [CONFIG_ERRORS_DAG]
 
 
 def test_a_worker_of_a_stream_is_not_bothered_with_the_problems_of_another(project, asked_for):
     with_a_bad_stream(project)
     asked_for("stream__orders")
 
-    assert ids(project.file) == ["stream__orders"]
+    assert ids(project.file, "streams.py") == ["stream__orders"]

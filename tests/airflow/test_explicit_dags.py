@@ -57,13 +57,13 @@ OF_TASKS = [
 SHOW = f"""
 import json, sys
 from airflow.serialization.serialized_objects import DagSerialization
-from streamops.airflow.dag_factory import build_dags
+from support.dags import dags_of
 
 def fields(thing, names):
     return {{name: str(getattr(thing, name)) for name in names}}
 
 shown = {{}}
-for dag in build_dags(sys.argv[1]):
+for dag in dags_of(sys.argv[1]).values():
     back = DagSerialization.from_dict(DagSerialization.to_dict(dag))
     shown[dag.dag_id] = {{
         "dag": fields(dag, {OF_DAGS}),
@@ -92,7 +92,12 @@ def shown(tmp_path_factory):
 
     def show(**defaults):
         command = [sys.executable, "-c", SHOW, str(project.file)]
-        ended = subprocess.run(command, env=os.environ | home | defaults, capture_output=True, text=True)
+        ended = subprocess.run(
+            command,
+            env=os.environ | home | {"PYTHONPATH": os.pathsep.join(sys.path)} | defaults,
+            capture_output=True,
+            text=True,
+        )
         assert ended.returncode == 0, ended.stderr
         return json.loads(ended.stdout[ended.stdout.index("{") :])
 

@@ -13,8 +13,8 @@ from support.settings import a_declared_stream, a_project
 PARSE = """
 import json, sys
 from airflow.serialization.serialized_objects import DagSerialization
-from streamops.airflow.dag_factory import build_dags
-print(json.dumps({dag.dag_id: DagSerialization.to_dict(dag) for dag in build_dags(sys.argv[1])}))
+from support.dags import dags_of
+print(json.dumps({dag_id: DagSerialization.to_dict(dag) for dag_id, dag in dags_of(sys.argv[1]).items()}))
 """
 
 

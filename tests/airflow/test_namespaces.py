@@ -6,24 +6,16 @@ from pathlib import Path
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 
-from streamops.airflow import namespaces
-from streamops.airflow.dag_factory import build_dags
 from streamops.airflow.namespaces import own_namespace
-from streamops.airflow.reconcile_dag import AirflowFacts
-from streamops.errors import SettingsError
+from streamops.airflow.reconciling import AirflowFacts
 from streamops.settings import load_settings
 from streamops.spec.wire import dag_id_of, spec_text
+from support.dags import FOLDER
 from support.settings import a_declared_stream, a_project
-
-DAG_FILE = """from streamops.airflow.dag_factory import build_dags
-
-for dag in build_dags({config!r}):
-    globals()[dag.dag_id] = dag
-"""
 
 
 class Teams:
-    """Two teams, each with a settings file and a DAG file in the one folder of their Airflow."""
+    """Two teams, each with a settings file, and with a folder of DAG files in the one folder of their Airflow."""
 
     def __init__(self, root: Path) -> None:
         self.folder = root / "dags"
@@ -31,7 +23,8 @@ class Teams:
         self.projects = {team: a_project(root / team) for team in ("team_a", "team_b")}
         for team in self.projects:
             self.declare(team, namespace=team)
-            (self.folder / f"{team}.py").write_text(DAG_FILE.format(config=str(self.projects[team].file)))
+            shutil.copytree(FOLDER, self.folder / team, ignore=shutil.ignore_patterns("__pycache__"))
+            (self.folder / team / "streams.yaml").symlink_to(self.projects[team].file)
 
     def declare(self, team, *, namespace=""):
         by_the_hour = a_declared_stream("clicks", mode="scheduled", schedule={"cron": "@hourly"})
@@ -41,13 +34,8 @@ class Teams:
             project.file.write_text(f"namespace: {namespace}\n{project.file.read_text()}")
 
     def parsed(self, *teams):
-        """The DAG files as Airflow parses them: each in a process of its own."""
-        bags = []
-        for number, team in enumerate(teams):
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(namespaces.os, "getpid", lambda number=number: 1000 + number)
-                bags.append(DagBag(str(self.folder / f"{team}.py")))
-        return bags
+        """The DAG files as Airflow parses them, one folder after the other."""
+        return [DagBag(str(self.folder / team)) for team in teams]
 
 
 @pytest.fixture
@@ -84,38 +72,42 @@ def test_the_second_file_with_a_namespace_is_refused_and_the_first_goes_on(teams
     assert (first.import_errors, again.import_errors) == ({}, {})
     assert sorted(again.dags) == sorted(first.dags)
     assert second.dags == {}
-    (error,) = second.import_errors.values()
-    for file in (*(project.file for project in teams.projects.values()), *teams.folder.glob("*.py")):
-        assert str(file) in error
+    error = next(error for file, error in second.import_errors.items() if file.endswith("streams.py"))
+    files = (*(project.file for project in teams.projects.values()), *teams.folder.glob("*/streams.py"))
+    assert [str(file) for file in files if str(file) not in error] == []
 
 
 def test_one_settings_file_in_two_dag_files_is_refused_too(teams):
-    shutil.copy(teams.folder / "team_a.py", teams.folder / "copy.py")
+    shutil.copytree(teams.folder / "team_a", teams.folder / "copy", symlinks=True)
 
     first, second = teams.parsed("team_a", "copy")
 
     assert first.import_errors == {}
-    (error,) = second.import_errors.values()
-    assert f"{teams.folder / 'team_a.py'} and {teams.folder / 'copy.py'}" in error
+    assert second.dags == {}
+    error = "".join(second.import_errors.values())
+    assert f"{teams.folder / 'team_a' / 'reconcile.py'} and {teams.folder / 'copy' / 'reconcile.py'}" in error
 
 
-def test_two_settings_files_of_one_namespace_in_one_dag_file_are_refused(teams):
+def test_a_dag_file_that_is_refused_takes_no_other_kind_away(teams):
     for team in ("team_a", "team_b"):
-        teams.declare(team)
-    both = "".join(DAG_FILE.format(config=str(project.file)) for project in teams.projects.values())
-    (teams.folder / "team_a.py").write_text(both)
+        teams.declare(team, namespace="shop")
+    for file in (teams.folder / "team_b").glob("*.py"):
+        if file.name != "on_call.py":
+            file.unlink()
 
-    (bag,) = teams.parsed("team_a")
+    first, second = teams.parsed("team_a", "team_b")
 
-    (error,) = bag.import_errors.values()
-    assert "two files make DAGs of the same ids" in error
+    assert first.import_errors == {}
+    ((file, _),) = second.import_errors.items()
+    assert file.endswith("on_call.py")
 
 
 def test_a_settings_file_may_move(teams):
     teams.parsed("team_a")
     project = teams.projects["team_a"]
     moved = project.file.rename(project.file.with_name("moved.yaml"))
-    (teams.folder / "team_a.py").write_text(DAG_FILE.format(config=str(moved)))
+    (teams.folder / "team_a" / "streams.yaml").unlink()
+    (teams.folder / "team_a" / "streams.yaml").symlink_to(moved)
 
     (_, bag) = teams.parsed("team_b", "team_a")
 
@@ -124,7 +116,7 @@ def test_a_settings_file_may_move(teams):
 
 def test_so_may_a_dag_file(teams):
     teams.parsed("team_a")
-    (teams.folder / "team_a.py").rename(teams.folder / "renamed.py")
+    (teams.folder / "team_a").rename(teams.folder / "renamed")
 
     assert teams.parsed("renamed")[0].import_errors == {}
 
@@ -145,7 +137,7 @@ def test_a_settings_file_that_is_away_for_a_moment_keeps_its_namespace(teams):
 def test_a_worker_claims_nothing(teams, monkeypatch, notes):
     monkeypatch.setenv("_AIRFLOW_PARSING_CONTEXT_DAG_ID", "team_a__stream__orders")
 
-    (bag,) = teams.parsed("team_a")
+    bag = DagBag(str(teams.folder / "team_a" / "streams.py"))
 
     assert list(bag.dags) == ["team_a__stream__orders"]
     assert not notes.exists()
@@ -154,16 +146,18 @@ def test_a_worker_claims_nothing(teams, monkeypatch, notes):
 def test_a_home_that_can_not_be_written_to_takes_no_dag_away(tmp_path):
     (tmp_path / "file").touch()
 
-    own_namespace("", "/a.yaml", dag_file="/a.py", environment={"AIRFLOW_HOME": str(tmp_path / "file")})
-    own_namespace("", "/a.yaml", dag_file="/a.py", environment={})
+    own_namespace("", "/a.yaml", kind="streams", dag_file="/a.py", environment={"AIRFLOW_HOME": str(tmp_path / "file")})
+    own_namespace("", "/a.yaml", kind="streams", dag_file="/a.py", environment={})
 
 
 @pytest.mark.parametrize("namespace", ["Team", "stream", "catchup", "team__b", "team_", "7", "a" * 41])
 def test_a_namespace_that_could_be_taken_for_another_part_of_an_id_is_refused(teams, namespace):
     teams.declare("team_a", namespace=namespace)
 
-    with pytest.raises(SettingsError, match="namespace"):
-        list(build_dags(str(teams.projects["team_a"].file)))
+    (bag,) = teams.parsed("team_a")
+
+    assert bag.dags == {}
+    assert "namespace" in "".join(bag.import_errors.values())
 
 
 def test_a_namespace_is_no_other_declaration_of_what_runs(teams):

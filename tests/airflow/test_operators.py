@@ -8,7 +8,6 @@ import pytest
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 
-from streamops.airflow.dag_factory import build_dags
 from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
 from streamops.airflow.triggers import StreamTrigger
 from streamops.control import codec
@@ -21,6 +20,7 @@ from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
 from streamops.supervision import Supervisor
 from support.clock import FakeClock
+from support.dags import only_dag
 from support.specs import SUPERVISOR
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*cannot be called outside of the Task Runner")
@@ -49,8 +49,7 @@ class Task:
         return deferral(self.supervise.resume, {}, {"wake": wake, "reason": "epoch 1 has ended", "end_at": "", **event})
 
     def _task(self, task_id: str):
-        dag, *_ = build_dags(self._place.config)
-        return dag.get_task(task_id)
+        return only_dag(self._place.config, "streams.py").get_task(task_id)
 
 
 def deferral(act, *arguments) -> TaskDeferred:

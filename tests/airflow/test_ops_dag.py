@@ -14,14 +14,14 @@ from airflow.serialization.serialized_objects import DagSerialization
 from airflow.triggers.base import BaseTrigger
 
 from streamops.airflow import act_trigger
+from streamops.airflow.act_operators import ActOperator, PlanActOperator, VerifyActOperator
 from streamops.airflow.act_trigger import ActTrigger
-from streamops.airflow.ops_dag import OPS_DAG, ActOperator, PlanActOperator, VerifyActOperator, ops_dag
 from streamops.control.log import ControlLog, LogReader
 from streamops.control.records import Parked
 from streamops.errors import StorageError
-from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
 from support.checkpoints import write_checkpoint
+from support.dags import OPS_DAG, only_dag
 from support.records import a_record
 from support.settings import a_declared_stream
 
@@ -47,7 +47,7 @@ class OnCall:
         self.place = place
 
     def task(self, task_id: str):
-        return ops_dag(load_settings(self.place.config)).get_task(task_id)
+        return only_dag(self.place.config, "on_call.py").get_task(task_id)
 
     def context(self, act: str, *, force: bool = False, reason: str = "new job", stream: str = "orders", **run):
         params = {"stream": stream, "act": act, "reason": reason, "force": force}
@@ -90,7 +90,7 @@ def park(place) -> None:
 
 @pytest.fixture
 def dag(place):
-    return ops_dag(load_settings(place.config))
+    return only_dag(place.config, "on_call.py")
 
 
 def test_plan_comes_before_act_before_verify(dag):
@@ -109,7 +109,7 @@ def test_the_dag_runs_only_when_somebody_asks_and_is_not_paused(dag):
 def test_the_form_offers_the_declared_streams_and_the_four_acts(place):
     place.project.load(streams={name: a_declared_stream(name) for name in ("orders", "clicks")})
 
-    form = ops_dag(load_settings(place.config)).params
+    form = only_dag(place.config, "on_call.py").params
 
     assert sorted(form.get_param("stream").schema["enum"]) == ["clicks", "orders"]
     assert form.get_param("act").schema["enum"] == ["restart", "stop", "start", "release"]
@@ -130,9 +130,9 @@ def test_the_form_refuses_what_makes_no_sense(dag, field, value):
         dag.params.get_param(field).resolve(value)
 
 
-def test_without_streams_the_file_of_dags_is_whole_all_the_same(place):
-    place.project.load(streams={})
-    dag = ops_dag(load_settings(place.config))
+def test_where_every_stream_is_wrong_the_file_of_dags_is_whole_all_the_same(place):
+    place.project.load(streams={"clicks": a_declared_stream("clicks", job="jobs/gone.py")})
+    dag = only_dag(place.config, "on_call.py")
 
     back = DagSerialization.from_dict(DagSerialization.to_dict(dag))
 

@@ -12,8 +12,8 @@ from airflow.sdk.execution_time import comms, task_runner
 from airflow.sdk.execution_time.comms import DagResult, DRCount, ErrorResponse, GetDag, GetDRCount, GetTICount, TICount
 from airflow.serialization.serialized_objects import DagSerialization
 
-from streamops.airflow import reconcile_dag as reconcile_dag_module
-from streamops.airflow.reconcile_dag import RECONCILE_DAG, AirflowFacts, reconcile_dag, run_reconciler
+from streamops.airflow import reconciling
+from streamops.airflow.reconciling import RECONCILE_DAG, AirflowFacts, run_reconciler
 from streamops.airflow.triggers import StreamTrigger
 from streamops.control import codec
 from streamops.control.attendance import Attendance, attendance_address, read_attendance
@@ -22,6 +22,7 @@ from streamops.reconcile.facts import StreamTask
 from streamops.reconcile.finding import AwaitedStream, FindingStore, read_book, write_book
 from streamops.settings import load_settings
 from streamops.storage.local import LocalStorage
+from support.dags import only_dag
 from support.settings import a_declared_stream
 
 DAG = "stream__orders"
@@ -92,7 +93,7 @@ LONG = timedelta(minutes=10)
 
 
 def test_it_runs_every_minute_and_never_catches_up(place):
-    dag = reconcile_dag(load_settings(place.config))
+    dag = only_dag(place.config, "reconcile.py")
 
     assert dag.dag_id == RECONCILE_DAG
     assert dag.schedule == timedelta(minutes=1)
@@ -104,14 +105,14 @@ def test_it_runs_every_minute_and_never_catches_up(place):
 
 def test_what_went_wrong_is_left_to_the_next_minute(place, monkeypatch):
     """Tried again is only what never got so far: a worker without an answer of Airflow's server."""
-    monkeypatch.setattr(reconcile_dag_module, "run_reconciler", lambda config: 1 / 0)
+    monkeypatch.setattr(reconciling, "settings_in_force", lambda config: 1 / 0)
 
     with pytest.raises(AirflowFailException, match="ZeroDivisionError"):
-        reconcile_dag(load_settings(place.config)).get_task("reconcile").python_callable()
+        only_dag(place.config, "reconcile.py").get_task("reconcile").python_callable()
 
 
 def test_it_survives_the_way_through_the_database(place):
-    back = DagSerialization.from_dict(DagSerialization.to_dict(reconcile_dag(load_settings(place.config))))
+    back = DagSerialization.from_dict(DagSerialization.to_dict(only_dag(place.config, "reconcile.py")))
 
     assert back.task_ids == ["reconcile"]
     assert back.max_active_runs == 1
@@ -123,7 +124,7 @@ def test_it_survives_the_way_through_the_database(place):
 def test_a_stream_that_is_looked_after_is_fine(place, server):
     place.start()
 
-    reconcile_dag(load_settings(place.config)).get_task("reconcile").python_callable()
+    only_dag(place.config, "reconcile.py").get_task("reconcile").python_callable()
 
     assert len(server.asked) == 1
 

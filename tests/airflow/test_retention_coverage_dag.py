@@ -13,18 +13,17 @@ from airflow.sdk.exceptions import AirflowFailException
 from airflow.serialization.serialized_objects import DagSerialization
 from airflow.utils.db import initdb
 
-from streamops.airflow import retention_coverage_dag as module
-from streamops.airflow.retention_coverage_dag import (
-    RETENTION_COVERAGE_DAG,
-    retention_coverage_dag,
-    run_gather,
+from streamops.airflow import retention_coverage as module
+from streamops.airflow.retention_coverage import (
     run_report,
     run_shard,
 )
+from streamops.airflow.verdict_rounds import run_gather
 from streamops.clock import SystemClock
 from streamops.settings import load_settings
 from support.brokers import A_WEEK, FakeBroker
 from support.checkpoints import commit, metadata, offsets
+from support.dags import RETENTION_COVERAGE_DAG, only_dag
 from support.settings import a_declared_stream, a_project
 
 ROOT = Path(__file__).parents[2]
@@ -91,7 +90,7 @@ def readers(tmp_path, monkeypatch):
 def test_it_runs_as_often_as_its_own_section_says(readers):
     readers.declare(*NAMES, every="7m", shards=2)
 
-    dag = retention_coverage_dag(readers.settings)
+    dag = only_dag(readers.config, "retention_coverage.py")
 
     assert dag.dag_id == RETENTION_COVERAGE_DAG == "streamops_retention_coverage"
     assert (dag.schedule, dag.max_active_runs, dag.catchup) == (timedelta(minutes=7), 1, False)
@@ -99,7 +98,7 @@ def test_it_runs_as_often_as_its_own_section_says(readers):
 
 
 def test_it_survives_the_way_through_the_database(readers):
-    back = DagSerialization.from_dict(DagSerialization.to_dict(retention_coverage_dag(readers.settings)))
+    back = DagSerialization.from_dict(DagSerialization.to_dict(only_dag(readers.config, "retention_coverage.py")))
 
     assert back.task_ids == ["check", "gather", "report"]
     assert back.get_task("gather").trigger_rule == "all_done"

@@ -11,8 +11,7 @@ from airflow.serialization.serialized_objects import DagSerialization
 from airflow.timetables import trigger as cron_timetable
 from airflow.timetables.base import DataInterval, TimeRestriction
 
-from streamops.airflow.runs_dag import scheduled_dag
-from streamops.settings import load_settings
+from support.dags import only_dag
 from support.settings import a_declared_stream, a_project
 
 BERLIN = "Europe/Berlin"
@@ -26,8 +25,7 @@ def scheduled(tmp_path):
         project = a_project(tmp_path)
         schedule = {"cron": cron, "timezone": timezone}
         project.load(streams={"orders": a_declared_stream("orders", mode="scheduled", schedule=schedule)})
-        settings = load_settings(project.file)
-        dag: DAG = scheduled_dag(settings.stream("orders"), settings)
+        dag: DAG = only_dag(project.file, "scheduled_streams.py")
         return DagSerialization.from_dict(DagSerialization.to_dict(dag))
 
     return build

@@ -12,6 +12,7 @@ Drivers are processes that sleep: neither Spark nor Kafka is needed.
 """
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -48,11 +49,6 @@ HOSTILE = {
     "AIRFLOW__DAG_PROCESSOR__STALE_DAG_THRESHOLD": "10",
 }
 SPARK_SUBMIT = "#!/bin/sh\nexec sleep 3600\n"
-DAG_FILE = """from streamops.airflow.dag_factory import build_dags
-
-for dag in build_dags({config!r}):
-    globals()[dag.dag_id] = dag
-"""
 
 
 class Installation:
@@ -120,8 +116,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     submit.chmod(0o755)
     layout = SandboxLayout(project=PROJECT, root=root / "sandbox", own_dags=True)
     layout.create_folders()
-    layout.dags.mkdir()
-    (layout.dags / "streams.py").write_text(DAG_FILE.format(config=str(project.file)))
+    shutil.copytree(PROJECT / "dags", layout.dags, ignore=shutil.ignore_patterns("__pycache__"))
     save_state(layout.state, SandboxState.choose())
     added = {"STREAMOPS_CONFIG": str(project.file), **HOSTILE}
     sandbox = Sandbox(layout, narrator=SilentNarrator(), added=added)

@@ -12,7 +12,6 @@ from airflow.sdk.exceptions import TaskDeferred
 from streamops.airflow import services as act_desk
 from streamops.airflow import wiring
 from streamops.airflow.backfill_operators import BackfillOperator, PlanBackfillOperator
-from streamops.airflow.runs_dag import BACKFILL_DAG, backfill_dag
 from streamops.backfill.backfill_service import backfill_spec
 from streamops.clock import SystemClock
 from streamops.control import codec
@@ -32,6 +31,7 @@ from streamops.supervision import Supervisor
 from support.airflow_runs import Run, TaskInstance
 from support.brokers import FakeBroker
 from support.checkpoints import commit, metadata, offsets
+from support.dags import BACKFILL_DAG, only_dag
 from support.specs import PERSON
 
 NAME = "manual-1-19b04f56"
@@ -52,7 +52,7 @@ class BackfillPlace:
 
     def context(self, **form: Any) -> dict[str, Any]:
         """What a task gets for a form that differs like this from a sound one."""
-        params = {name: param.value for name, param in backfill_dag(load_settings(self.place.config)).params.items()}
+        params = {name: param.value for name, param in only_dag(self.place.config, "backfill.py").params.items()}
         params |= {
             "stream": "orders",
             "from": '{"orders":{"0":100,"1":50}}',
@@ -157,7 +157,7 @@ class BackfillPlace:
 
     @property
     def _dag(self) -> Any:
-        return backfill_dag(load_settings(self.place.config))
+        return only_dag(self.place.config, "backfill.py")
 
     @property
     def _spec(self) -> Any:

@@ -11,7 +11,6 @@ import pytest
 from airflow.sdk.exceptions import TaskDeferred
 
 from streamops.airflow import wiring
-from streamops.airflow.dag_factory import build_dags
 from streamops.airflow.run_operator import RunOperator
 from streamops.clock import SystemClock
 from streamops.control import codec
@@ -25,6 +24,7 @@ from streamops.storage import join
 from streamops.storage.local import LocalStorage
 from support.brokers import FakeBroker
 from support.checkpoints import write_checkpoint
+from support.dags import only_dag
 from support.records import a_record
 from support.waiting import eventually
 
@@ -66,8 +66,7 @@ class RunPlace:
         """The task of the stream's DAG, or with a form as somebody has filled it in."""
         if form:
             return RunOperator(task_id="run", stream="orders", config=self.place.config, **form)
-        dag = next(dag for dag in build_dags(self.place.config) if dag.dag_id == "catchup__orders")
-        task = dag.get_task("run")
+        task = only_dag(self.place.config, "scheduled_streams.py").get_task("run")
         assert isinstance(task, RunOperator)
         return task
 

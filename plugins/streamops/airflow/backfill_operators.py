@@ -10,8 +10,15 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from streamops.airflow.run_operator import RunOperator, actor_of
 from streamops.airflow.services import build_backfill_desk
+from streamops.backfill.asked import EXPECTED as RANGE_FORM
 from streamops.backfill.asked import range_of
-from streamops.backfill.backfill_service import BUDGET, BackfillService, PlannedBackfill, RequestedBackfill
+from streamops.backfill.backfill_service import (
+    BUDGET,
+    CHUNK,
+    BackfillService,
+    PlannedBackfill,
+    RequestedBackfill,
+)
 from streamops.backfill.backfill_text import plan_lines, refusal_lines
 from streamops.backfill.report import RunOutcome
 from streamops.backfill.run_service import RunService
@@ -19,6 +26,9 @@ from streamops.control.backfill_plan import BackfillPlan, id_from
 from streamops.errors import BackfillError, ControlLogError, ObjectExistsError, SettingsError, StreamOpsError
 from streamops.settings.folders import asked_folder
 from streamops.settings.load import project_root
+
+__all__ = ["CHUNK", "RANGE_FORM", "BackfillForm", "BackfillOperator", "PlanBackfillOperator"]
+"""What a DAG file needs, the texts and defaults of its form among it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

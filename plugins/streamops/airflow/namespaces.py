@@ -1,4 +1,5 @@
-"""Who owns a namespace in this Airflow: `namespaces/<namespace>.json` in the folder that `settings.last_good` keeps notes in.
+"""Who makes the DAGs of a kind in a namespace of this Airflow: `namespaces/<namespace>/<kind>.json`, in the folder that
+`settings.last_good` keeps notes in.
 
 Two DAG files are parsed in processes of their own and do not see each other. Where both make a DAG of one id, Airflow 3.3
 keeps that of whichever was parsed last, and says nothing. So the first to come owns its namespace, and the other is refused.
@@ -6,7 +7,6 @@ keeps that of whichever was parsed last, and says nothing. So the first to come 
 
 import json
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
@@ -25,8 +25,6 @@ class Owner:
 
     settings: str
     dag_file: str
-    parser: int
-    """Process that has parsed them last: each parses one DAG file, once."""
 
     def clash_with(self, other: "Owner") -> str:
         """Who makes the same, in words; empty where this one is gone, or is the other in another place.
@@ -36,21 +34,21 @@ class Owner:
         if not os.path.exists(self.dag_file):
             return ""
         if self.dag_file == other.dag_file:
-            # Another settings file than before is a move, unless both come from one reading of the DAG file.
-            is_twice = self.settings != other.settings and self.parser == other.parser
-            return f"{self.settings} and {other.settings}, both in {self.dag_file}" if is_twice else ""
+            return ""  # Another settings file than before is a move.
         if self.settings == other.settings:
             return f"{self.dag_file} and {other.dag_file}, both of {self.settings}"
         return f"{self.settings} in {self.dag_file} and {other.settings} in {other.dag_file}"
 
 
-def own_namespace(namespace: str, settings: str, *, dag_file: str, environment: Mapping[str, str] = os.environ) -> None:
-    """Take a namespace for a settings file and the DAG file that builds its DAGs. SettingsError names both sides of a clash."""
+def own_namespace(
+    namespace: str, settings: str, *, kind: str, dag_file: str, environment: Mapping[str, str] = os.environ
+) -> None:
+    """Take the DAGs of a kind in a namespace for a settings file and a DAG file. SettingsError names both sides of a clash."""
     folder = state_folder(environment)
     if folder is None:
         return
-    address = f"file://{os.path.abspath(folder)}/namespaces/{namespace or f'_{_NONE}'}.json"
-    owner = Owner(settings=os.path.abspath(settings), dag_file=os.path.abspath(dag_file), parser=os.getpid())
+    address = f"file://{os.path.abspath(folder)}/namespaces/{namespace or f'_{_NONE}'}/{kind}.json"
+    owner = Owner(settings=os.path.abspath(settings), dag_file=os.path.abspath(dag_file))
     try:
         LocalStorage().create(address, json.dumps(asdict(owner)).encode())
         return
@@ -66,14 +64,6 @@ def own_namespace(namespace: str, settings: str, *, dag_file: str, environment: 
         )
     if before != owner:
         LocalStorage().write(address, json.dumps(asdict(owner)).encode())
-
-
-def dag_file() -> str:
-    """The file whose code asks for DAGs: the nearest caller outside of streamops."""
-    frame = sys._getframe(1)
-    while frame.f_back and str(frame.f_globals.get("__name__", "")).startswith("streamops."):
-        frame = frame.f_back
-    return str(frame.f_globals.get("__file__") or frame.f_code.co_filename)
 
 
 def _owner_at(address: str) -> Owner | None:

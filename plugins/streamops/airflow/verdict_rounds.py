@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from streamops.airflow.explicit_dag import CONFIG_ERRORS_DAG, explicit_dag, tried_once
+from streamops.airflow.explicit_dag import CONFIG_ERRORS_DAG, tried_once
 from streamops.errors import SettingsError
 from streamops.fleet.health_round import answer_of, shard_of, summary_of, tasks_of
 from streamops.fleet.observe_health import HealthLook
@@ -99,52 +98,17 @@ class VerdictRounds:
         return refuse, trouble
 
 
-def rounds_dag(
-    dag_id: str,
-    *,
-    rounds: HealthRounds,
-    check: Callable[[int], dict[str, Any]],
-    gather: Callable[[Any], list[dict[str, Any]]],
-    report: Callable[[Mapping[str, Any]], None],
-    shards: int,
-    description: str,
-    doc: str | None,
-) -> DAG:
-    """Shards, then one task for each stream that is not ok; red while one is critical."""
-    with explicit_dag(
-        dag_id,
-        description=description,
-        schedule=rounds.every,
-        run_limit=max(rounds.every, STUCK),
-        slice_limit=rounds.every,
-        doc=doc,
-    ) as dag:
-
-        @task(task_id="check")
-        def check_shard(shard: int) -> dict[str, Any]:
-            with tried_once():
-                return check(shard)
-
-        # Shards that failed must not hide what the others have found.
-        @task(task_id="gather", trigger_rule="all_done")
-        def gather_all(answers: Any) -> list[dict[str, Any]]:
-            with tried_once():
-                return gather(answers)
-
-        @task(task_id="report", map_index_template="{{ task.op_kwargs['shown']['label'] }}")
-        def report_one(shown: Mapping[str, Any]) -> None:
-            with tried_once():
-                report(shown)
-
-        report_one.expand(shown=gather_all(check_shard.expand(shard=list(range(shards)))))
-    return dag
-
-
 def shards_of(rounds: HealthRounds, settings: Settings) -> int:
     """How many tasks share the streams: never more than there are streams."""
     return min(rounds.shards, max(1, len(settings.streams)))
 
 
+def run_limit(rounds: HealthRounds) -> timedelta:
+    """How long a round may take."""
+    return max(rounds.every, STUCK)
+
+
+@tried_once()
 def run_gather(answers: Any, *, shards: int) -> list[dict[str, Any]]:
     """What is to be shown of all answers; empty where every stream is ok."""
     given = list(answers)

@@ -1,4 +1,4 @@
-"""The DAG `streamops_reconcile`: every minute, what is declared against what is.
+"""The task of `streamops_reconcile`: what is declared against what is.
 
 It is red as long as anything critical is left, and its log tells what is new. A task has no access to Airflow's
 database; what it may ask the execution API is enough: whether a DAG is there and paused, and how many of its runs and
@@ -6,14 +6,12 @@ deferred tasks live. Whether a trigger lives is not among it: its sign of attend
 """
 
 import logging
-from datetime import timedelta
 from functools import partial
 from typing import Any, cast
 
-from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowFailException, AirflowRuntimeError
 
-from streamops.airflow.explicit_dag import URGENT, explicit_dag, tried_once
+from streamops.airflow.explicit_dag import tried_once
 from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
 from streamops.launch.local import LocalLauncher
@@ -35,31 +33,15 @@ LIVING_RUNS = ["queued", "running"]
 NOT_FOUND = 404
 
 
-def reconcile_dag(settings: Settings) -> DAG:
-    """One task a minute that repairs what is safe, tells the rest, and fails while something critical is left."""
-    config = str(settings.path)
-    with explicit_dag(
-        namespaced(settings.namespace, RECONCILE_DAG),
-        description="Compares what is declared with what runs: red while a stream is lost, doubled or unsupervised",
-        schedule=timedelta(minutes=1),
-        # The next run comes in a minute; a task that hangs must not keep it from coming.
-        slice_limit=timedelta(minutes=5),
-        run_limit=timedelta(minutes=10),
-        weight=URGENT,
-    ) as dag:
-
-        @task(task_id="reconcile")
-        def reconcile() -> None:
-            with tried_once():
-                run_reconciler(config)
-
-        reconcile()
-    return dag
-
-
 def run_reconciler(config: str) -> None:
-    """Reconcile once, with acts. AirflowFailException with the findings while something critical is left."""
-    settings = settings_in_force(config)
+    """Reconcile once, with acts. AirflowFailException with the findings while something critical is left, and for whatever goes
+    wrong: the next run comes in a minute.
+    """
+    with tried_once():
+        _reconcile(settings_in_force(config))
+
+
+def _reconcile(settings: Settings) -> None:
     if not settings.state_root:
         whole = [str(problem) for problem in settings.whole]
         raise AirflowFailException("the settings declare nothing that could be compared:\n" + "\n".join(whole))

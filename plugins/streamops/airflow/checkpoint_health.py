@@ -1,23 +1,10 @@
-"""The DAG `streamops_checkpoint_health`: every few minutes, what is wrong with the checkpoints of all streams.
-
-A few tasks share the streams, and each loops over its own in threads. Then each stream that is not ok has a task of
-its own, with its name as label and the report in its log.
-
-Such a task looks once more and goes by what it sees: clear it after a repair, and it tells whether the repair holds. It
-fails where the verdict is critical, so that the DAG is red while a start would fail or lose something. It succeeds with
-the report in its log on `warning` and `unknown`: a warning asks for attention on a working day, and `unknown` is mostly a
-place that does not answer for a moment, which a red DAG each time would teach everybody to overlook. Whoever wants to
-hear of these as well has `on_change`. Nothing is tried again: the next round comes by itself.
-
-No task touches a stream: checkpoints are read, and a control log gets a record where the verdict has changed.
-"""
+"""The tasks of `streamops_checkpoint_health`: what is wrong with the checkpoints of all streams."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from airflow.sdk import DAG
-
-from streamops.airflow.verdict_rounds import VerdictRounds, rounds_dag, run_gather, shards_of
+from streamops.airflow.explicit_dag import tried_once
+from streamops.airflow.verdict_rounds import VerdictRounds
 from streamops.clock import SystemClock
 from streamops.fleet.health_round import RoundPorts, look_once, run_round
 from streamops.fleet.observe_health import HealthLook
@@ -31,27 +18,13 @@ from streamops.spec.wire import namespaced
 CHECKPOINT_HEALTH_DAG = "streamops_checkpoint_health"
 
 
-def checkpoint_health_dag(settings: Settings) -> DAG:
-    """Shards, then one task for each stream that is not ok; red while one is critical."""
-    config, rounds = str(settings.path), settings.checkpoint_health
-    shards = shards_of(rounds, settings)
-    return rounds_dag(
-        namespaced(settings.namespace, CHECKPOINT_HEALTH_DAG),
-        rounds=rounds,
-        check=lambda shard: run_shard(config, shard=shard, shards=shards),
-        gather=lambda answers: run_gather(answers, shards=shards),
-        report=lambda shown: run_report(config, shown),
-        shards=shards,
-        description="Judges the checkpoints of all streams: red while a start would fail or lose something",
-        doc=__doc__,
-    )
-
-
+@tried_once()
 def run_shard(config: str, *, shard: int, shards: int) -> dict[str, Any]:
     """One round over the streams of a shard. AirflowFailException where the settings declare nothing."""
     return _ROUNDS.run_shard(config, shard=shard, shards=shards)
 
 
+@tried_once()
 def run_report(config: str, shown: Mapping[str, Any]) -> None:
     """Show one stream's report as it is now, or a list. AirflowFailException where it is critical."""
     _ROUNDS.run_report(config, shown)

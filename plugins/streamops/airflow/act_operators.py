@@ -1,72 +1,21 @@
-"""The DAG of acts: whoever is on call picks stream and act in a form, reads the plan, and sees the first batch."""
+"""The tasks of an act: plan, act, verify. Whoever is on call reads the plan, and sees the first batch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow.sdk import DAG, BaseOperator, Context, Param
+from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException
 
 from streamops.airflow.act_trigger import ActTrigger
-from streamops.airflow.explicit_dag import FORMS_AT_ONCE, URGENT, explicit_dag
-from streamops.airflow.forms import reason_param, stream_param
 from streamops.airflow.services import build_desk
 from streamops.errors import ControlLogError, SettingsError
 from streamops.operations.act_plan import Act, ActPlan, AwaitedStart, Stage
 from streamops.operations.log_tail import FoundRequest
 from streamops.operations.stream_operations import StreamOperations
-from streamops.settings import Settings
-from streamops.spec.wire import namespaced
-
-OPS_DAG = "streamops_ops"
 
 ACTS = (Act.RESTART, Act.STOP, Act.START, Act.RELEASE)
-
-_DOC = """Acts on one stream, each with a reason that goes into the control log.
-
-`plan` shows what will happen, and fails when the act makes no sense; `act` puts it on record; `verify` waits, without a
-worker slot, for the first batch that the new driver commits, or for the end of the driver. A supervisor does the rest:
-the stream's own DAG must not be paused.
-"""
-
-
-def ops_dag(settings: Settings) -> DAG:
-    """The DAG of acts over all declared streams; its form is there even when none is declared."""
-    config = str(settings.path)
-    with explicit_dag(
-        namespaced(settings.namespace, OPS_DAG),
-        description="Restart, stop, start or release a stream",
-        runs_at_once=FORMS_AT_ONCE,
-        params=_form(settings),
-        doc=_DOC,
-        weight=URGENT,
-    ) as dag:
-        plan = PlanActOperator(task_id="plan", config=config)
-        act = ActOperator(task_id="act", config=config)
-        verify = VerifyActOperator(task_id="verify", config=config, awaited=act.output)
-        plan >> act >> verify
-    return dag
-
-
-def _form(settings: Settings) -> dict[str, Param]:
-    return {
-        "stream": stream_param(settings),
-        "act": Param(
-            type="string",
-            title="Act",
-            enum=[str(act) for act in ACTS],
-            description="restart: replace the driver, with the present settings and job file. stop: no restart until start."
-            " release: let a parked stream run again.",
-        ),
-        "reason": reason_param(),
-        "force": Param(
-            False,
-            type="boolean",
-            title="Force",
-            description="For restart and stop: kill the driver at once; its batch runs again.",
-        ),
-    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,44 @@
+"""Acts on one stream, each with a reason that goes into the control log.
+
+`plan` shows what will happen, and fails when the act makes no sense; `act` puts it on record; `verify` waits, without a
+worker slot, for the first batch that the new driver commits, or for the end of the driver. A supervisor does the rest:
+the stream's own DAG must not be paused.
+"""
+
+from airflow.sdk import Param
+
+from streamops.airflow.act_operators import ACTS, ActOperator, PlanActOperator, VerifyActOperator
+from streamops.airflow.declared_fleet import declared_fleet, reason_param
+from streamops.airflow.explicit_dag import FORMS_AT_ONCE, URGENT, explicit_dag
+
+fleet = declared_fleet(__file__, "on_call")
+
+if fleet.has_streams:
+    with explicit_dag(
+        fleet.dag_id("streamops_ops"),
+        description="Restart, stop, start or release a stream",
+        runs_at_once=FORMS_AT_ONCE,
+        params={
+            "stream": fleet.stream_param(),
+            "act": Param(
+                type="string",
+                title="Act",
+                enum=[str(act) for act in ACTS],
+                description="restart: replace the driver, with the present settings and job file. stop: no restart until start."
+                " release: let a parked stream run again.",
+            ),
+            "reason": reason_param(),
+            "force": Param(
+                False,
+                type="boolean",
+                title="Force",
+                description="For restart and stop: kill the driver at once; its batch runs again.",
+            ),
+        },
+        doc=__doc__,
+        weight=URGENT,
+    ):
+        plan = PlanActOperator(task_id="plan", config=fleet.config)
+        act = ActOperator(task_id="act", config=fleet.config)
+        verify = VerifyActOperator(task_id="verify", config=fleet.config, awaited=act.output)
+        plan >> act >> verify
