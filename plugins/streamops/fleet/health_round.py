@@ -4,7 +4,7 @@ A fleet of 5 000 streams in trouble must neither fill Airflow's database nor its
 written and read several times. So the worst come first and have a task each, and the rest share one.
 
 Three steps, each over all streams and each with limits, because a place that hangs costs its own answer and no more.
-`verdict_keeping` says why a crash between any two of them does no harm.
+`verdict_store` says why a crash between any two of them does no harm.
 """
 
 import logging

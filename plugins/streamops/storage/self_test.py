@@ -5,7 +5,7 @@ minute (nfs(5): acdirmax, lookupcache). A driver looks for the next record of th
 folders of drivers: both must see a fresh name at once.
 
 Other processes take part, since one process alone is always of one mind. Other hosts do not: what they see late is a matter
-of mount options, see `mounts`.
+of mount options, see `Mount`.
 """
 
 import os
