@@ -108,7 +108,7 @@ ASYNC = "async progress tracking"
 DROPPED = "drops every batch up to that"
 """In a summary that foretells that the sink drops what batches read now. No file tells whether they read what they did before:
 where a source is read in steps of one size, they do."""
-READ_AGAIN = "are read again"
+READ_AGAIN = "read again"
 """In a summary that foretells that files are taken a second time. No file tells what the state of the query makes of rows that it
 has had: one that drops late or double ones delivers nothing else."""
 UNDECIDED = frozenset({"blocked", "unknown"})

@@ -263,7 +263,10 @@ def _taken(key: str, newest: OffsetEntry, previous: OffsetEntry | None, expected
     pinned, below = dict(newest.header.conf), dict(previous.header.conf) if previous else {}
     legacy = LEGACY_FORMAT if key in (AGGREGATION_FORMAT, JOIN_FORMAT) else None
     now = pinned.get(key) or legacy or dict(expected.confs).get(key)
-    return _Taken(key=key, now=now, is_absent=key not in pinned, before=below.get(key))
+    # What no Spark takes, the state was not written with either: the entry below is the one that was edited.
+    before = below.get(key)
+    is_possible = before is None or key not in _POSSIBLE or _POSSIBLE[key](before)
+    return _Taken(key=key, now=now, is_absent=key not in pinned, before=before if is_possible else None)
 
 
 def _partitions(taken: _Taken, operator: OperatorFacts) -> _Unfit | None:
