@@ -7,6 +7,9 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+CLOCK_ERROR = timedelta(hours=1)
+"""No clock of a host or a file server that takes part is further off than this."""
+
 
 class Clock(Protocol):
     """Wall clock for records, monotonic clock for waiting and for judging stillness."""

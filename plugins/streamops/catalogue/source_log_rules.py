@@ -15,12 +15,11 @@ from streamops.checkpoint.layout import OFFSETS
 from streamops.checkpoint.reader import CheckpointFacts
 from streamops.checkpoint.source_log import NEGATIVE_BATCH, SourceLogFacts
 from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset
+from streamops.clock import CLOCK_ERROR
 from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 
 SHOWN = 5
-CLOCKS_DIFFER = timedelta(hours=1)
-"""No clock of a host, or of a file server, is further ahead than this."""
 LONGEST_REBUILT = 1000
 """Entries that are looked for before a compact file is said to be made of them."""
 
@@ -290,7 +289,7 @@ def future_input(snapshot: CheckpointSnapshot, expected: Expectations, watch: Wa
     It passes over whatever is older than `maxFileAge` below the youngest that it knows of (SeenFilesMap, tried on 4.2.0).
     """
     now_ms = int(watch.now.timestamp() * 1000)
-    told = now_ms + CLOCKS_DIFFER // timedelta(milliseconds=1)
+    told = now_ms + CLOCK_ERROR // timedelta(milliseconds=1)
     for source in snapshot.sources.sources:
         if source.youngest_ms - expected.max_file_age // timedelta(milliseconds=1) <= told:
             continue

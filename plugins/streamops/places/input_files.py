@@ -40,7 +40,7 @@ class InputFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedFile:
+class TakenFile:
     """A file that the next batch takes, by what is planned or written down."""
 
     address: str
@@ -64,7 +64,7 @@ class InputFacts:
     """`sources/0`; empty where no source of the checkpoint reads files."""
     files: tuple[InputFile, ...] = ()
     recorded: tuple[RecordedFile, ...] = ()
-    planned: tuple[PlannedFile, ...] = ()
+    planned: tuple[TakenFile, ...] = ()
     is_whole: bool = True
     """Whether all files in the folder and all entries of the log are here: only then a file can be told unread."""
 
@@ -113,7 +113,7 @@ def read_input(
     )
 
 
-def _planned(storage: ReadableStorage, snapshot: CheckpointSnapshot, folder: str) -> Iterator[PlannedFile]:
+def _planned(storage: ReadableStorage, snapshot: CheckpointSnapshot, folder: str) -> Iterator[TakenFile]:
     """Asked for by name: a folder may hold far more than what is listed of it."""
     folders: dict[str, str] = {}
     taken = [
@@ -134,7 +134,7 @@ def _planned(storage: ReadableStorage, snapshot: CheckpointSnapshot, folder: str
         for detail in storage.details(place, only=only)
     }
     for address, modified_at, is_in_flight in taken:
-        yield PlannedFile(
+        yield TakenFile(
             address=address, modified_at=modified_at, found_at=found.get(address), is_in_flight=is_in_flight
         )
 

@@ -7,6 +7,7 @@ from streamops.catalogue.delta_source_rules import DeltaSourceView
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.source_offsets import OffsetForm
+from streamops.clock import CLOCK_ERROR
 from streamops.control.drivers import DriverTraces, Heartbeat
 from streamops.control.records import DriverHandle
 from streamops.control.registry import RegistryEntry
@@ -18,9 +19,6 @@ from streamops.progress import ProgressHistory
 from streamops.retention import Coverage
 from streamops.spec import TriggerKind
 from streamops.spec.sources import MAX_FILE_AGE
-
-CLOCK_ERROR = timedelta(hours=1)
-"""No clock of a host that takes part is further behind than this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

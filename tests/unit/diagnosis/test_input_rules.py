@@ -8,7 +8,7 @@ from streamops.catalogue.watch import Watch
 from streamops.checkpoint.batch_times import BatchTimes
 from streamops.diagnosis import Expectations
 from streamops.diagnosis.judge import INPUT_RULES, explanations
-from streamops.places.input_files import InputFacts, InputFile, PlannedFile, RecordedFile
+from streamops.places.input_files import InputFacts, InputFile, RecordedFile, TakenFile
 from streamops.verdict import Severity
 from support.plans import by_rules
 
@@ -27,7 +27,7 @@ def read(name, age=HOUR, folder="file:///in"):
 
 def planned(name, *, is_in_flight=True):
     """A file that the next batch takes, written again an hour later."""
-    return PlannedFile(
+    return TakenFile(
         address=f"file:///in/{name}", modified_at=NOW - 2 * HOUR, found_at=NOW - HOUR, is_in_flight=is_in_flight
     )
 
