@@ -14,6 +14,7 @@ from random import Random
 from typing import Any
 
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
 from damage.bases import TOTAL, Base, Workshop, append_to_table, batches
 from damage.checksums import rewrite, side_file
@@ -390,7 +391,10 @@ def _text_lines(file: Path | None) -> list[str]:
 def break_source(scene: Scene) -> str:
     """The table, the topic or the input folder is not what it was."""
     how = {"delta": _break_table, "kafka": _break_topic, "files": _break_files}.get(scene.base.kind.source)
-    return how(scene) if how else "nothing behind the source"
+    try:
+        return how(scene) if how else "nothing behind the source"
+    except DeltaError as error:
+        return f"nothing: what was done before keeps the table from being read: {str(error).splitlines()[0]}"
 
 
 def _break_table(scene: Scene) -> str:

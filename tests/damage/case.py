@@ -3,6 +3,7 @@
 import re
 import shutil
 import time
+import traceback
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -47,8 +48,8 @@ class DamagedCopy:
     folder: Path
     acts: list[tuple[str, str]]
     """The kind of each, and its account."""
-    unknowable: str
-    """Why nobody can know of it, if so."""
+    damage: Damage
+    """The same, as its files tell."""
 
 
 class Run:
@@ -69,6 +70,9 @@ class Run:
             self._play(record, Random(record["case"]), self.workshop.base(kind))
         except HarnessError as error:
             record |= {"result": "harness", "why": str(error)[:1000]}
+        except Exception:
+            # An act or a repair that met damage it can't work on: the cases after it are worth having.
+            record |= {"result": "harness", "why": traceback.format_exc()[-1000:]}
         record["seconds"] = round(time.monotonic() - begun, 2)
         return record
 
@@ -94,7 +98,7 @@ class Run:
     def before(self, base: Base, copy: "DamagedCopy", undamaged: Rows) -> Before:
         touches_sink = any(" out" in account for _, account in copy.acts)
         before = Before.of(self.workshop, base, copy.folder, undamaged=undamaged, touches_sink=touches_sink)
-        before.unknowable = copy.unknowable
+        before.unknowable = exception_for(copy.damage)
         return before
 
     def damaged_copy(self, base: Base, variant: str, act_seed: float) -> "DamagedCopy":
@@ -109,15 +113,14 @@ class Run:
             waiting=TOTAL + WAITING,
             is_outside=base.kind.source == "kafka" and any(name == "break_source" for name, _ in acts),
         )
-        return DamagedCopy(folder, acts, exception_for(damage))
+        return DamagedCopy(folder, acts, damage)
 
     def _others(self, base: Base) -> dict[str, tuple[bytes, ...]]:
         """Valid files of state under the same names."""
         alike = [
             other.folder
             for other in self.workshop.made
-            if other.kind.name in COMPANIONS
-            and (other.kind.shape, other.kind.provider) == (base.kind.shape, base.kind.provider)
+            if other.kind.name in COMPANIONS and other.kind.provider == base.kind.provider
         ]
         found: dict[str, tuple[bytes, ...]] = {}
         for root in (*base.older, *alike):
@@ -162,13 +165,15 @@ class Repairs:
         done: list[str] = []
         record: Record = {"ways": done}
         try:
-            record |= self._repaired(patient, (rule, file, name), done, before)
+            record |= self._repaired(patient, (rule, file, name), done, before, damaged_copy.damage)
         except CannotBeDoneError as reason:
             record |= {"result": "not_possible", "why": str(reason)}
         _remove(folder)
         return record | {"ways": done or [f"{rule}: {name}"]}
 
-    def _repaired(self, patient: Patient, first: tuple[str, str, str], done: list[str], before: Before) -> Record:
+    def _repaired(
+        self, patient: Patient, first: tuple[str, str, str], done: list[str], before: Before, damage: Damage
+    ) -> Record:
         """The way that is tried, then the first way of each finding that is still there, as a person would go on."""
         spark = self._run.workshop.spark
         report = foretold(patient.kind, patient.folder, spark)
@@ -196,6 +201,7 @@ class Repairs:
             done.append(_named(finding, way))
             says_repeats |= way.repeats
             report = foretold(patient.kind, patient.folder, spark)
+        before.unknowable = exception_for(damage.left_by(files_of(patient.folder)))
         truth = started(self._run.workshop, self._base, patient.folder, before, twice=False)
         result, why = _of_repair(report, truth, says_repeats=says_repeats)
         kept = {} if result in ("repaired", "open") else {"foretold": report, "truth": _short(asdict(truth))}

@@ -70,7 +70,7 @@ class Truth:
     sees_batches: bool = False
     """Whether the sink knows batches by id."""
     took_again: bool = False
-    """Whether a file source took a file that it had taken before."""
+    """Whether a file source took a file that it had taken before, or a batch one that an earlier batch had."""
 
     @property
     def went(self) -> Went:
@@ -109,7 +109,7 @@ DROPPED = "drops every batch up to that"
 """In a summary that foretells that the sink drops what batches read now. No file tells whether they read what they did before:
 where a source is read in steps of one size, they do."""
 READ_AGAIN = "read again"
-"""In a summary that foretells that files are taken a second time. No file tells what the state of the query makes of rows that it
+"""In a report that foretells that files are taken a second time. No file tells what the state of the query makes of rows that it
 has had: one that drops late or double ones delivers nothing else."""
 UNDECIDED = frozenset({"blocked", "unknown"})
 
@@ -123,7 +123,7 @@ def judged(report: dict[str, Any], truth: Truth) -> Judgement:
         return Judgement(Result.UNDECIDED, f"{safety}, and a start {truth.went}")
     if safety in SAFE:
         return _of_safe(report, truth)
-    return _of_futile(report["restart"], truth) if safety == "futile" else _of_unsafe(report["restart"], truth)
+    return _of_futile(report["restart"], truth) if safety == "futile" else _of_unsafe(report, truth)
 
 
 def _of_safe(report: dict[str, Any], truth: Truth) -> Judgement:
@@ -178,10 +178,12 @@ def _of_futile(restart: dict[str, Any], truth: Truth) -> Judgement:
     return Judgement(Result.AGREE)
 
 
-def _of_unsafe(restart: dict[str, Any], truth: Truth) -> Judgement:
+def _of_unsafe(report: dict[str, Any], truth: Truth) -> Judgement:
+    restart = report["restart"]
     if not truth.is_bad and truth.sees_batches and truth.reran and DROPPED in restart["summary"]:
         return Judgement(Result.UNDECIDED, "the batches that the sink dropped, as foretold, came out as before")
-    if not truth.is_bad and truth.took_again and READ_AGAIN in restart["summary"]:
+    told = (restart["summary"], *(finding["meaning"] for finding in report["findings"] if finding.get("at_start")))
+    if not truth.is_bad and truth.took_again and any(READ_AGAIN in text for text in told):
         return Judgement(Result.UNDECIDED, "files were read again, as foretold, and the state dropped their rows")
     if not truth.is_bad:
         return Judgement(Result.WRONG_ALARM, f"unsafe, and it {_went(truth)}")

@@ -70,21 +70,32 @@ def started(workshop: Workshop, base: Base, folder: Path, before: Before, *, twi
         sink_error="" if error or UNREADABLE in before.lost else found.error,
         unknowable=before.unknowable,
         sees_batches=kind.shows_its_sink,
-        took_again=_takes_twice(folder / "checkpoint" / "sources"),
+        took_again=_takes_twice(*(one / "checkpoint" / "sources" for one in (base.folder, folder)))
+        or _begins_lower(base.folder / "checkpoint" / "offsets", first["ranges"]),
     )
 
 
-def _takes_twice(sources: Path) -> bool:
-    """Whether one of the logs has a file under two ids."""
-    for source in sources.glob("*"):
-        ids: dict[str, set[int]] = {}
-        for entry in source.glob("[0-9]*"):
-            for line in entry.read_text(errors="replace").split("\n")[1:]:
-                with suppress(ValueError, KeyError, TypeError):
-                    told = json.loads(line)
-                    ids.setdefault(told["path"], set()).add(told["batchId"])
-        if any(len(found) > 1 for found in ids.values()):
-            return True
+def _takes_twice(undamaged: Path, now: Path) -> bool:
+    """Whether a source took a file under two ids, as its log says; what the damage took out of it, the undamaged one tells."""
+    ids: dict[tuple[str, str], set[int]] = {}
+    for entry in (*undamaged.glob("*/[0-9]*"), *now.glob("*/[0-9]*")):
+        for line in entry.read_text(errors="replace").split("\n")[1:]:
+            with suppress(ValueError, KeyError, TypeError):
+                told = json.loads(line)
+                ids.setdefault((entry.parent.name, told["path"].rpartition("/")[2]), set()).add(told["batchId"])
+    return any(len(found) > 1 for found in ids.values())
+
+
+def _begins_lower(planned: Path, ranges: dict[str, list[dict[str, Any]]]) -> bool:
+    """Whether a batch that ran begins with files that the batch before it had in the undamaged checkpoint."""
+    for batch, sources in ranges.items():
+        entry = planned / str(int(batch) - 1)
+        ends = entry.read_text().split("\n")[2:] if entry.exists() else []
+        for source, end in zip(sources, map(json.loads, ends), strict=False):
+            start = source["start"]
+            reached = end.get("logOffset", 0) if isinstance(end, dict) else 0
+            if reached and (start.get("logOffset", 0) if isinstance(start, dict) else 0) < reached:
+                return True
     return False
 
 

@@ -234,7 +234,10 @@ def _restore_operators(patient: Patient, finding: Finding) -> None:
 
 
 def _header(entry: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(entry.read_text().split("\n")[1])
+    try:
+        found: dict[str, Any] = json.loads(entry.read_text().split("\n")[1])
+    except (ValueError, IndexError) as error:
+        raise CannotBeDoneError(f"{entry.name} has no header that can be read: {error}") from error
     return found
 
 

@@ -8,7 +8,7 @@ start loads: to read those as well would cost more than the start itself.
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,13 @@ class Damage:
     """The end of each partition of a topic, or the newest version of a table."""
     is_outside: bool = False
     """Whether the acts changed what is in no file, such as a topic."""
+
+    def left_by(self, repaired: Files) -> "Damage":
+        """The part of it that a repair did not touch."""
+        names = self.after.keys() | self.before.keys()
+        untouched = {name for name in names if repaired.get(name) == self.after.get(name)}
+        left = {name: (self.after if name in untouched else self.before).get(name) for name in names}
+        return replace(self, after={name: content for name, content in left.items() if content is not None})
 
     @property
     def changed(self) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ from streamops.checkpoint.layout import (
     quoted,
     read_listing,
 )
-from streamops.checkpoint.offsets import OffsetEntry, parse_offsets, spark_fingerprint
+from streamops.checkpoint.offsets import OffsetEntry, offset_pairs, parse_offsets, spark_fingerprint
+from streamops.checkpoint.source_offsets import UnknownOffset
 from streamops.errors import ObjectIsNoFileError, ObjectNotFoundError, ObjectTooLargeError, StorageError
 from streamops.storage import ReadableStorage, join
 from streamops.storage.side_files import is_stale
@@ -70,7 +71,8 @@ class CheckpointFacts:
     """The entry of `previous_batch`, where a pending batch starts; None when there is none or it could not be read."""
     earlier: OffsetEntry | None = None
     """The entry below `previous`: Spark does not read it, but it tells whether the batch in flight starts where the one before
-    it ended. None where no batch is in flight, where there is none, and where it can't be read."""
+    it ended, and whose offsets these are where neither newer entry does. None where neither is asked, where there is none, and
+    where it can't be read."""
     commit: CommitEntry | None = None
     """The newest commit, when it could be read."""
     offsets_log: LogListing = field(default_factory=LogListing)
@@ -84,7 +86,8 @@ class CheckpointFacts:
     @property
     def steps(self) -> tuple[tuple[OffsetEntry, OffsetEntry], ...]:
         """Pairs of entries that follow on one another, of which the later one decides where a batch to run begins."""
-        pairs = ((self.earlier, self.previous), (self.previous, self.newest))
+        earlier = self.earlier if self.has_pending_batch else None
+        pairs = ((earlier, self.previous), (self.previous, self.newest))
         return tuple((before, now) for before, now in pairs if before is not None and now is not None)
 
     @property
@@ -174,7 +177,8 @@ def read_checkpoint(storage: ReadableStorage, address: str) -> CheckpointFacts:
     is_there = facts.previous_batch >= 0 and facts.previous_batch in offsets_log.ids
     previous = reader.read_offsets(facts.previous_batch) if is_there else None
     commit = reader.read_commit(last_commit) if last_commit >= 0 else None
-    earlier = _read_earlier(storage, facts) if previous and facts.has_pending_batch else None
+    needs_earlier = previous is not None and (facts.has_pending_batch or _has_unknown_offsets(previous, newest))
+    earlier = _read_earlier(storage, facts) if needs_earlier else None
     return replace(
         facts,
         previous=previous,
@@ -182,6 +186,13 @@ def read_checkpoint(storage: ReadableStorage, address: str) -> CheckpointFacts:
         commit=commit,
         broken=tuple(reader.broken),
         stale=tuple(reader.stale),
+    )
+
+
+def _has_unknown_offsets(before: OffsetEntry, now: OffsetEntry | None) -> bool:
+    """Whether neither entry tells of a source whose offsets it holds."""
+    return any(
+        isinstance(had, UnknownOffset) and isinstance(has, UnknownOffset) for _, had, has in offset_pairs(before, now)
     )
 
 

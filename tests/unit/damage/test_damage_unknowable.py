@@ -270,3 +270,14 @@ def test_a_file_of_state_of_an_older_copy_is_valid():
     older = {f"{STATE}/6.delta": (b"as it was",)}
 
     assert excuse("total-hdfs-ledger", DELTAS, {f"{STATE}/6.delta": b"as it was"}, others=older)
+
+
+def test_of_damage_that_is_repaired_in_part_the_rest_is_asked():
+    both = {**DELTAS, **KILLED}
+    damaged = {**both, **SWAPPED, "checkpoint/offsets/5": b""}
+    damage = Damage(kind=BY_NAME["total-hdfs-ledger"], before=both, after=damaged)
+    without_the_entry = {name: content for name, content in damaged.items() if name != "checkpoint/offsets/5"}
+
+    assert exception_for(damage) == ""
+    assert exception_for(damage.left_by(without_the_entry))
+    assert exception_for(damage.left_by(both)) == ""

@@ -322,6 +322,16 @@ LOUD = [
         rules=("unlike-offsets",),
     ),
     Row(
+        because="two entries that are no offsets of the source that the one below them names",
+        files=files(
+            offsets_2=kafka_entry(2, '{"offset":10,"timestamp":5000}'),
+            offsets_3=kafka_entry(3, '{"offset":12,"timestamp":null}'),
+            offsets_4=kafka_entry(4, '{"offsetx":14,"timestamp":7000}'),
+        ),
+        verdict=CRITICAL,
+        rules=("unlike-offsets", "unjudged-source"),
+    ),
+    Row(
         because="-1 for latest, which only startingOffsets knows",
         files=files(offsets_3=kafka_entry(3, '{"t":{"0":-1}}'), offsets_4=kafka_entry(4, '{"t":{"0":-1}}')),
         verdict=CRITICAL,
@@ -593,7 +603,7 @@ LOUD = [
     ),
     Row(
         because="a source that nobody here knows",
-        files=files(offsets_3=entry(3, source='{"shard":"a"}'), offsets_4=entry(4, source='{"shard":"b"}')),
+        files=files(**{f"offsets_{batch}": entry(batch, source=f'{{"shard":"{batch}"}}') for batch in range(5)}),
         verdict=NOTE,
         rules=("unjudged-source",),
     ),
