@@ -1,6 +1,7 @@
 """What real Spark does with a copy: one start, mostly a second one, and the sink beside what it should have."""
 
 import json
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,7 @@ def _takes_twice(undamaged: Path, now: Path) -> bool:
         for line in entry.read_text(errors="replace").split("\n")[1:]:
             with suppress(ValueError, KeyError, TypeError):
                 told = json.loads(line)
-                ids.setdefault((entry.parent.name, told["path"].rpartition("/")[2]), set()).add(told["batchId"])
+                ids.setdefault((entry.parent.name, str(told["path"]).rpartition("/")[2]), set()).add(told["batchId"])
     return any(len(found) > 1 for found in ids.values())
 
 
@@ -90,13 +91,15 @@ def _begins_lower(planned: Path, ranges: dict[str, list[dict[str, Any]]]) -> boo
     """Whether a batch that ran begins with files that the batch before it had in the undamaged checkpoint."""
     for batch, sources in ranges.items():
         entry = planned / str(int(batch) - 1)
-        ends = entry.read_text().split("\n")[2:] if entry.exists() else []
-        for source, end in zip(sources, map(json.loads, ends), strict=False):
-            start = source["start"]
-            reached = end.get("logOffset", 0) if isinstance(end, dict) else 0
-            if reached and (start.get("logOffset", 0) if isinstance(start, dict) else 0) < reached:
+        ends = re.findall(FILES_READ, entry.read_text(), re.MULTILINE) if entry.exists() else []
+        for source, end in zip(sources, ends, strict=False):
+            start = source["start"] if isinstance(source["start"], dict) else {}
+            if start.get("logOffset", -1) < int(end):
                 return True
     return False
+
+
+FILES_READ = r'\{"logOffset":(\d+)\}$'
 
 
 def _reached(ranges: dict[str, list[dict[str, Any]]]) -> int:
