@@ -21,6 +21,7 @@ from streamops.spec.wire import dag_id_of, spec_fingerprint, spec_text
 from streamops.supervision.decision import RESTING, Action, Decision
 from streamops.supervision.observation import EpochFacts, Observation
 from streamops.supervision.supervisor import Look
+from streamops.verdict import DatedVerdict, StreamVerdicts, Verdict
 
 
 class Phase(StrEnum):
@@ -46,6 +47,9 @@ class Phase(StrEnum):
 
 ATTENTION = frozenset({Phase.PARKED, Phase.BLOCKED, Phase.UNKNOWN})
 """Phases that do not pass without a person."""
+
+STANDING = frozenset({Phase.STOPPED, Phase.IDLE, Phase.WAITING, Phase.PARKED, Phase.BLOCKED})
+"""Phases in which no driver lives, and in which the checkpoint can be read."""
 
 AS_WANTED = frozenset({Phase.RUNNING, Phase.STARTING, Phase.STOPPING, Phase.STOPPED, Phase.IDLE})
 """Phases in which the stream does what it was asked to."""
@@ -104,10 +108,19 @@ class StreamStatus:
     """Since when nobody looks after the stream; empty while somebody does, or where that was not asked."""
     backfills: tuple[BackfillStatus, ...] = ()
     """Those that are not finished, where that was asked."""
+    checkpoint: DatedVerdict | None = None
+    """The newest verdict on its checkpoint; None where that was not asked."""
+    retention: DatedVerdict | None = None
+    """The newest verdict on whether Kafka keeps what it has yet to read; None where that was not asked, or not of Kafka."""
     unknown_records: int = 0
     """Records that only a newer version understands."""
     contradictions: int = 0
     """Records that do not fit the ones before them: the log was damaged or edited."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worse one of checkpoint and retention; `ok` where neither was asked."""
+        return StreamVerdicts(checkpoint=self.checkpoint, retention=self.retention).worst
 
     @property
     def is_declared_differently(self) -> bool:
@@ -118,6 +131,17 @@ class StreamStatus:
     def has_odd_records(self) -> bool:
         """Whether the control log holds records that were passed over."""
         return self.unknown_records > 0 or self.contradictions > 0
+
+    def with_verdicts(self, verdicts: StreamVerdicts) -> "StreamStatus":
+        """The same with what its checkpoint and its topics were judged to be: what is critical there needs a person, however
+        well a driver does for now.
+        """
+        return replace(
+            self,
+            checkpoint=verdicts.checkpoint,
+            retention=verdicts.retention,
+            needs_attention=self.needs_attention or verdicts.worst is Verdict.CRITICAL,
+        )
 
     @classmethod
     def unreachable(cls, spec: StreamSpec, reason: str) -> "StreamStatus":

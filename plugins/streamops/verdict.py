@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import IntEnum, StrEnum
 
 MOST_OF_A_RULE = 20
@@ -36,6 +37,32 @@ class Verdict(StrEnum):
     def of(cls, severity: Severity) -> "Verdict":
         """The verdict where that is the worst; a note is nothing to worry about."""
         return cls.OK if severity is Severity.NOTE else cls(str(severity))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatedVerdict:
+    """What a check came to, and when it was made."""
+
+    verdict: Verdict
+    at: datetime
+    reason: str = ""
+    """In a few words; empty where all is well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamVerdicts:
+    """The newest verdicts on one stream; None for what was not judged."""
+
+    checkpoint: DatedVerdict | None = None
+    retention: DatedVerdict | None = None
+    """Whether what it has yet to read is still kept; of a stream that reads Kafka."""
+
+    @property
+    def worst(self) -> Verdict:
+        """Of both; OK where neither was judged."""
+        order = tuple(Verdict)
+        found = (one.verdict for one in (self.checkpoint, self.retention) if one)
+        return max(found, key=order.index, default=Verdict.OK)
 
 
 class AtStart(StrEnum):

@@ -12,8 +12,11 @@ from typing import Any, cast
 from airflow.sdk.exceptions import AirflowFailException, AirflowRuntimeError
 
 from streamops.airflow.explicit_dag import tried_once
+from streamops.airflow.kafka_access import kafka_access
 from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
+from streamops.fleet.newest_verdicts import VerdictPorts, newest_verdicts
+from streamops.kafka.confluent import ConfluentBroker
 from streamops.launch.local import LocalLauncher
 from streamops.operations.requests import this_author
 from streamops.reconcile import DeclaredStreams, ReconcilePorts, Reconciler, ReconcileSeverity, Report
@@ -115,12 +118,26 @@ def _reconciler(settings: Settings) -> Reconciler:
         launcher=LocalLauncher(),
         clock=SystemClock(),
         supervisor_of=partial(supervisor_of, state_root=settings.state_root, actor=actor, may_submit=True),
+        verdicts_of=lambda specs, standing: newest_verdicts(specs, standing, _verdict_ports(settings)),
         orchestrator=AirflowFacts(
             frozenset(spec.name for spec in settings.streams if spec.mode is Mode.SCHEDULED),
             namespace=settings.namespace,
         ),
     )
     return Reconciler(declared=declared, doors=doors, author=this_author(actor))
+
+
+def _verdict_ports(settings: Settings) -> VerdictPorts:
+    clock = SystemClock()
+    return VerdictPorts(
+        state_root=settings.state_root,
+        storage_for=settings.storage_for,
+        access_for=kafka_access,
+        broker_for=lambda access: ConfluentBroker(access, clock),
+        clock=clock,
+        checkpoint_health=settings.checkpoint_health,
+        retention_coverage=settings.retention_coverage,
+    )
 
 
 def _age(finding: ReconcileFinding) -> str:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from streamops.cli.options import AsJson, session_of
 from streamops.cli.wiring import Session
+from streamops.fleet.newest_verdicts import newest_verdicts
 from streamops.formatting import brief
 from streamops.operations.requests import this_author
 from streamops.reconcile import DeclaredStreams, ReconcileFinding, ReconcilePorts, Reconciler, ReconcileSeverity, Report
@@ -82,6 +83,7 @@ def _reconciler(session: Session) -> Reconciler:
         launcher=wiring.launcher,
         clock=wiring.clock,
         supervisor_of=supervisor_of,
+        verdicts_of=lambda specs, standing: newest_verdicts(specs, standing, session.verdict_ports()),
         patience=wiring.patience,
     )
     return Reconciler(declared=_declared(settings), doors=doors, author=this_author(ACTOR))

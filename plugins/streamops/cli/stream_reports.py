@@ -13,19 +13,21 @@ import typer
 
 from streamops.backfill.status import BackfillStatus
 from streamops.cli.options import AsJson, Stream, Streams, session_of
+from streamops.cli.wiring import Session
 from streamops.clock import Clock
 from streamops.control.records import DriverEnded, DriverHandle, Record, Submitted
 from streamops.errors import LaunchError, ObjectNotFoundError, SettingsError, StreamOpsError
+from streamops.fleet.newest_verdicts import newest_verdicts
 from streamops.kafka.broker import access_of
 from streamops.operations.snapshot import ActContext, outlook_of
 from streamops.retention.observe_lag import LagPorts, lags_of
 from streamops.spec import StreamSpec
-from streamops.status import AS_WANTED, Phase, StreamStatus, stream_status
+from streamops.status import AS_WANTED, STANDING, Phase, StreamStatus, stream_status
 from streamops.supervision import Look
 from streamops.supervision.endings import TAIL_LIMIT, open_log, tail, text_lines
 from streamops.terminal.output import output
 from streamops.terminal.results import DriverLog
-from streamops.verdict import Verdict
+from streamops.verdict import StreamVerdicts, Verdict
 
 if TYPE_CHECKING:
     from streamops.settings import SettingsProblem
@@ -114,9 +116,13 @@ def status(
     needs a person, however well its driver does: nobody would restart it. Backfills of a stream that are not finished
     are told of below the table; `streamops backfill STREAM --list` shows all.
 
+    Beside each stand the newest verdicts on its checkpoint and on what Kafka keeps for it: those of the last round of
+    `streamops_checkpoint_health` and `streamops_retention_coverage`, and a fresh look where no round was made lately or
+    the stream does not run.
+
     Exit code 0: all run, or are stopped on purpose. 2: settings of a stream are wrong. 3: one waits for its next
-    attempt, was never started, has odd records in its log, or a backfill that nobody carries on. 4: one is parked,
-    blocked, unknown or unattended, or needs a person.
+    attempt, was never started, has odd records in its log, a backfill that nobody carries on, or a verdict that is not ok.
+    4: one is parked, blocked, unknown or unattended, has a critical verdict, or needs a person.
 
     With --drift: setting by setting, job file and library. Exit code 3: a restart would bring something else. 4: that
     could not be told.
@@ -135,8 +141,19 @@ def status(
     if drift:
         output(as_json=as_json).drifts(found, problems)
         raise typer.Exit(drift_exit_code(found, problems))
+    found = _with_verdicts(found, specs, session)
     output(as_json=as_json).statuses(found, problems)
     raise typer.Exit(exit_code(found, problems))
+
+
+def _with_verdicts(
+    statuses: Sequence[StreamStatus], specs: Sequence[StreamSpec], session: Session
+) -> tuple[StreamStatus, ...]:
+    """Without those of streams that can't be looked at: what keeps one look from an answer keeps the next one."""
+    standing = {status.stream for status in statuses if status.phase in STANDING}
+    dark = {status.stream for status in statuses if status.phase is Phase.UNKNOWN}
+    verdicts = newest_verdicts([spec for spec in specs if spec.name not in dark], standing, session.verdict_ports())
+    return tuple(status.with_verdicts(verdicts.get(status.stream, StreamVerdicts())) for status in statuses)
 
 
 def exit_code(statuses: Sequence[StreamStatus], problems: Sequence["SettingsProblem"]) -> int:
@@ -151,7 +168,8 @@ def exit_code(statuses: Sequence[StreamStatus], problems: Sequence["SettingsProb
 def _is_odd(status: StreamStatus) -> bool:
     """Whether somebody should look at it by day."""
     has_left = any(backfill.needs_a_person for backfill in status.backfills)
-    return status.phase not in AS_WANTED or status.has_odd_records or has_left
+    is_ill = status.verdict is not Verdict.OK
+    return status.phase not in AS_WANTED or status.has_odd_records or has_left or is_ill
 
 
 def drift_exit_code(statuses: Sequence[StreamStatus], problems: Sequence["SettingsProblem"]) -> int:

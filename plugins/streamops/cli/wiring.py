@@ -13,6 +13,7 @@ from streamops.clock import Clock, SystemClock
 from streamops.control.log import LogReader
 from streamops.control.registry import SharedRegistry
 from streamops.control.snapshot import load_state
+from streamops.fleet.newest_verdicts import VerdictPorts
 from streamops.kafka.broker import Broker, KafkaAccess, Sender, access_of
 from streamops.kafka.confluent import ConfluentBroker
 from streamops.kafka.confluent_sending import ConfluentSender
@@ -162,6 +163,19 @@ class Session:
         )
         found, now = read_backfills(spec.name, spec.checkpoint, doors), self.clock.now()
         return tuple(standing_of(facts, now=now) for facts in found)
+
+    def verdict_ports(self) -> VerdictPorts:
+        """Where the newest verdicts on streams come from."""
+        settings = self.settings()
+        return VerdictPorts(
+            state_root=settings.state_root,
+            storage_for=settings.storage_for,
+            access_for=lambda spec: access_of(spec.kafka.bootstrap_servers, spec.kafka.options),
+            broker_for=lambda access: self.wiring.broker(access, self.clock),
+            clock=self.clock,
+            checkpoint_health=settings.checkpoint_health,
+            retention_coverage=settings.retention_coverage,
+        )
 
     def refuse_unmounted(self, spec: StreamSpec) -> None:
         """StorageError where something is to be written beside a checkpoint, and its volume or the state root is not there."""

@@ -125,8 +125,15 @@ def run_coverage_round(
 
 def look_at_coverage(spec: StreamSpec, *, doors: CoveragePorts, pace: CoveragePace) -> HealthLook:
     """One look at one stream, for whoever reads a round's report later: nothing is kept and nobody is told."""
-    (seen,) = _seen([spec], doors, pace)
-    return coverage_look(spec, seen.lag)
+    (look,) = look_at_coverages([spec], doors=doors, pace=pace)
+    return look
+
+
+def look_at_coverages(
+    specs: Sequence[StreamSpec], *, doors: CoveragePorts, pace: CoveragePace
+) -> tuple[HealthLook, ...]:
+    """One look at each of these streams, which all read Kafka; nothing is kept and nobody is told."""
+    return tuple(coverage_look(seen.spec, seen.lag) for seen in _seen(specs, doors, pace))
 
 
 def coverage_look(spec: StreamSpec, lag: StreamLag) -> HealthLook:
@@ -134,7 +141,11 @@ def coverage_look(spec: StreamSpec, lag: StreamLag) -> HealthLook:
     sample = HealthSample(at=lag.at, verdict=lag.verdict, rules=(lag.rule,) if lag.rule else ())
     is_blind = lag.verdict is Verdict.UNKNOWN and not lag.partitions
     return HealthLook(
-        spec=spec, sample=sample, report=lag_lines(lag), trouble=printable(lag.reason) if is_blind else ""
+        spec=spec,
+        sample=sample,
+        report=lag_lines(lag),
+        summary=printable(lag.reason),
+        trouble=printable(lag.reason) if is_blind else "",
     )
 
 

@@ -35,6 +35,8 @@ class HealthLook:
     sample: HealthSample
     report: tuple[str, ...]
     """Printable lines."""
+    summary: str = ""
+    """What the verdict rests on, in a sentence; empty where the rules say all."""
     trouble: str = ""
     """Why the checkpoint could not be judged; then the verdict is `unknown`."""
 
@@ -76,7 +78,14 @@ def look_at(
         # A fault of ours, or a place that answers what no place should: unknown, and the other streams are judged.
         log.warning("stream=%s can't be judged", spec.name, exc_info=True)
         return blind_look(spec, f"{type(error).__name__}: {error}", now=now)
-    return HealthLook(spec=spec, sample=sample, report=_shortened(checkup_lines(checkup)))
+    restart = checkup.restart
+    is_safe = restart.safety in (Safety.SAFE, Safety.SAFE_IF_IDEMPOTENT)
+    return HealthLook(
+        spec=spec,
+        sample=sample,
+        report=_shortened(checkup_lines(checkup)),
+        summary="" if is_safe else printable(f"a start is {restart.safety}: {restart.summary}"),
+    )
 
 
 def blind_look(spec: StreamSpec, trouble: str, *, now: datetime) -> HealthLook:

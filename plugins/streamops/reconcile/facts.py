@@ -15,6 +15,7 @@ from streamops.supervision.decision import RESTING, Action, Decision
 from streamops.supervision.end_rules import record_end
 from streamops.supervision.observation import EpochFacts
 from streamops.supervision.supervisor import Look
+from streamops.verdict import StreamVerdicts
 
 GRACE = timedelta(minutes=5)
 """Longer than a task of Airflow takes to be woken."""
@@ -158,6 +159,8 @@ class StreamFacts:
     changed_at: datetime | None = None
     """When the log grew last; where there is none, when the settings were written last."""
     task: StreamTask | None = None
+    verdicts: StreamVerdicts = field(default_factory=StreamVerdicts)
+    """The newest ones, of a stream that is declared."""
     backfills: tuple[BackfillFacts, ...] = ()
     """Of a stream that is declared; each is a stream of its own, which no declaration names."""
 

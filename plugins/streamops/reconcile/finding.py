@@ -46,6 +46,10 @@ class FindingKind(StrEnum):
     """A backfill that is to run, and that nobody carries on."""
     PARKED = "parked"
     BLOCKED = "blocked"
+    CHECKPOINT = "checkpoint"
+    """The newest verdict on its checkpoint is not ok."""
+    RETENTION = "retention"
+    """The newest verdict on what Kafka keeps for it is not ok."""
     UNREADABLE = "unreadable"
 
 

@@ -8,7 +8,7 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -38,6 +38,7 @@ from streamops.reconcile.facts import (
 from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage
 from streamops.supervision.supervisor import Look, Supervisor
+from streamops.verdict import StreamVerdicts
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +60,8 @@ class ReconcilePorts:
     launcher: Launcher
     clock: Clock
     supervisor_of: Callable[[StreamSpec], Supervisor]
+    verdicts_of: Callable[[Sequence[StreamSpec], Collection[str]], Mapping[str, StreamVerdicts]] = lambda specs, _: {}
+    """The newest verdicts on streams, by name; the second argument names those of which no driver lives."""
     orchestrator: OrchestratorFacts | None = None
     patience: timedelta = PATIENCE
 
@@ -87,7 +90,7 @@ def fleet_facts(declared: DeclaredStreams, doors: ReconcilePorts) -> FleetFacts:
         found = by_control.get(control_folder(subject.checkpoint), ())
         return _stream_facts(subject, spec, found, doors, declared)
 
-    facts = _read_all(subjects, read, patience=doors.patience)
+    facts = _with_verdicts(_read_all(subjects, read, patience=doors.patience), specs, doors)
     ours = {control_folder(subject.checkpoint) for subject in subjects}
     return FleetFacts(
         at=at,
@@ -207,6 +210,20 @@ def _with_task(facts: StreamFacts, doors: ReconcilePorts, at: datetime) -> Strea
         return facts
     in_detail = not facts.is_attended(at)
     return replace(facts, task=doors.orchestrator.task_of(facts.stream, in_detail=in_detail))
+
+
+def _with_verdicts(
+    facts: Sequence[StreamFacts], specs: Mapping[str, StreamSpec], doors: ReconcilePorts
+) -> tuple[StreamFacts, ...]:
+    """Of what is declared and could be looked at."""
+    seen = [one for one in facts if one.declaration is DeclarationState.VALID and not one.trouble]
+    standing = {one.stream for one in seen if not one.live_epochs and not one.is_unseen}
+    found = doors.verdicts_of([specs[one.stream] for one in seen], standing)
+    is_seen = {one.stream for one in seen}
+    return tuple(
+        replace(one, verdicts=found[one.stream]) if one.stream in is_seen and one.stream in found else one
+        for one in facts
+    )
 
 
 def _is_stray(driver: FoundDriver, doors: ReconcilePorts) -> bool:

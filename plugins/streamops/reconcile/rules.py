@@ -15,6 +15,7 @@ from streamops.reconcile.facts import DeclarationState, FleetFacts, StreamFacts
 from streamops.reconcile.finding import FindingKind, ReconcileFinding, ReconcileRemedy, ReconcileSeverity, finding_of
 from streamops.supervision.cli_hints import resume_command
 from streamops.supervision.decision import Action
+from streamops.verdict import Verdict
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +69,7 @@ def _judge(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[Recon
         return
     if facts.problems:
         yield _goes_on_as_before(facts)
+    yield from _verdicts(facts)
     if facts.state.parked:
         yield _parked(facts, facts.state.parked.reason)
     elif facts.decision and facts.decision.action is Action.BLOCKED:
@@ -253,11 +255,31 @@ def _belongs_elsewhere(facts: StreamFacts) -> bool:
     return facts.declaration is DeclarationState.VALID and bool(owner) and owner != facts.stream
 
 
+def _verdicts(facts: StreamFacts) -> Iterator[ReconcileFinding]:
+    """What `status` tells as well: a checkpoint or a topic that is not well, whatever the driver does for now."""
+    judged = (
+        (FindingKind.CHECKPOINT, facts.verdicts.checkpoint, "check", "a start of it may fail, lose or repeat"),
+        (FindingKind.RETENTION, facts.verdicts.retention, "lag", "what it has yet to read is deleted, or soon will be"),
+    )
+    for kind, verdict, command, meaning in judged:
+        if verdict is None or verdict.verdict is Verdict.OK:
+            continue
+        is_critical = verdict.verdict is Verdict.CRITICAL
+        yield finding_of(
+            facts,
+            kind,
+            ReconcileSeverity.CRITICAL if is_critical else ReconcileSeverity.WARNING,
+            evidence=f"{verdict.verdict} at {verdict.at:%Y-%m-%d %H:%M:%S} UTC: {verdict.reason}",
+            meaning="it can't be told" if verdict.verdict is Verdict.UNKNOWN else meaning,
+            repair=f"`streamops {command} {facts.stream}` tells the rest, and what to do",
+        )
+
+
 def _parked(facts: StreamFacts, reason: str) -> ReconcileFinding:
     return finding_of(
         facts,
         FindingKind.PARKED,
-        ReconcileSeverity.WARNING,
+        ReconcileSeverity.CRITICAL,
         evidence=reason,
         meaning="it stands still until a person releases it",
         repair=f"mend the cause, then `streamops release {facts.stream} --reason …`",
@@ -268,7 +290,7 @@ def _blocked(facts: StreamFacts, reason: str) -> ReconcileFinding:
     return finding_of(
         facts,
         FindingKind.BLOCKED,
-        ReconcileSeverity.WARNING,
+        ReconcileSeverity.CRITICAL,
         evidence=reason,
         meaning="it may not start on this checkpoint",
         repair="do what the evidence says",

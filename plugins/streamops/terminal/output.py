@@ -112,6 +112,7 @@ def _status_fields(status: StreamStatus) -> dict[str, object]:
         **dataclasses.asdict(status),
         "drift": _drift_fields(status),
         "is_declared_differently": status.is_declared_differently,
+        "verdict": status.verdict,
     }
 
 

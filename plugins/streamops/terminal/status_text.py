@@ -28,10 +28,12 @@ _COLUMNS = (
     "next attempt",
     "attended by",
     "differs",
+    "verdict",
 )
 _FIGURES = frozenset({"epoch", "batch", "failures/h", "budget left"})
 _PLAIN = frozenset({LivenessKind.IDLE, LivenessKind.WORKING, LivenessKind.STARTING})
 """What needs no words beside a running stream's line."""
+STYLES = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.UNKNOWN: "magenta", Verdict.CRITICAL: "bold red"}
 
 
 def status_table(statuses: Sequence[StreamStatus]) -> Table:
@@ -54,6 +56,7 @@ def status_table(statuses: Sequence[StreamStatus]) -> Table:
             attempt,
             Text("nobody", style="bold red") if status.unattended else Text(status.attended_by),
             ", ".join(status.drift.marks) if status.drift else "",
+            Text(status.verdict, style=STYLES[status.verdict]) if status.checkpoint or status.retention else "",
         )
     return table
 
@@ -72,6 +75,7 @@ def status_notes(status: StreamStatus) -> Iterator[str]:
             f"declared differently since its driver was started ({', '.join(status.drift.marks)}):"
             f" `streamops status --drift {status.stream}` shows it, `streamops restart {status.stream}` applies it"
         )
+    yield from _verdict_notes(status)
     if status.has_odd_records:
         yield (
             f"its control log holds {status.unknown_records} records of a newer version and {status.contradictions} that"
@@ -127,6 +131,17 @@ def _attendance_notes(status: StreamStatus) -> Iterator[str]:
         yield f"a supervisor's next step is {status.due}"
 
 
+def _verdict_notes(status: StreamStatus) -> Iterator[str]:
+    """What is not ok, and the command that tells the rest, with the repair."""
+    asked = (("checkpoint", status.checkpoint, "check"), ("retention", status.retention, "lag"))
+    for what, verdict, command in asked:
+        if verdict and verdict.verdict is not Verdict.OK:
+            yield (
+                f"{what} {verdict.verdict} at {verdict.at:%H:%M:%S} UTC: {verdict.reason}:"
+                f" see `streamops {command} {status.stream}`"
+            )
+
+
 def _failure_notes(status: StreamStatus) -> Iterator[str]:
     """Why it ended and what the policy makes of it."""
     if not status.failures_in_row and not status.restart_advice:
@@ -146,9 +161,6 @@ def _style(status: StreamStatus) -> str:
 
 def _figure(value: int | None) -> str:
     return "" if value is None else str(value)
-
-
-STYLES = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.UNKNOWN: "magenta", Verdict.CRITICAL: "bold red"}
 
 
 def lag_table(lags: Sequence[StreamLag]) -> Table:

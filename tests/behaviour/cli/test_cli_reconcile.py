@@ -29,6 +29,7 @@ def orphaned(terminal: Terminal) -> FakeDriver:
 
 def test_streams_that_are_looked_after_are_fine(terminal: Terminal) -> None:
     terminal.started()
+    terminal.make_sound()
 
     answer = terminal.run("reconcile")
 

@@ -50,6 +50,7 @@ def test_a_dag_that_keeps_nothing_running(terminal: Terminal, task: StreamTask, 
 def test_a_deferred_task_whose_triggerer_is_dead_or_whose_runs_were_deleted(terminal: Terminal) -> None:
     """Either way nobody signs any more; 90 s are given."""
     terminal.started()
+    terminal.make_sound()
     sign(terminal, ago=90)
     assert terminal.run("reconcile").code == 0
 
@@ -65,6 +66,7 @@ def test_one_bad_stream_in_the_settings(terminal: Terminal) -> None:
     terminal.declare("orders", "returns")
     terminal.started("orders")
     terminal.started("returns")
+    terminal.make_sound()
     terminal.clock.advance(seconds(91))
     bad = a_declared_stream("returns", job="jobs/none.py")
     terminal.project.load(streams={"orders": a_declared_stream(), "returns": bad})

@@ -4,11 +4,14 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 
+from streamops.catalogue.watch import HealthSample
 from streamops.control.drivers import QueryBeat, QueryStep
 from streamops.control.layout import control_folder, record_address
 from streamops.control.records import DriverHandle, UnknownBody
 from streamops.errors import LaunchError
+from streamops.fleet.health_history import HealthEntry, HealthHistory
 from streamops.launch import DriverStatus
+from streamops.verdict import Verdict
 from support.checkpoints import write_checkpoint
 from support.launcher import FakeLauncher
 from support.records import a_record, a_submit, write_log
@@ -26,12 +29,13 @@ def phases(terminal: Terminal, *argv: str) -> dict[str, str]:
 def test_a_running_stream_is_fine(terminal: Terminal) -> None:
     terminal.started(batch=41)
     terminal.clock.advance(timedelta(seconds=4))
+    terminal.make_sound()
 
     answer = terminal.run("status")
 
     assert answer.code == 0
     row = answer.out.splitlines()[2].split()
-    assert row == ["orders", "running", "1", "41", "4s", "ago", "running", "0", "10", "supervise"]
+    assert row == ["orders", "running", "1", "41", "4s", "ago", "running", "0", "10", "supervise", "ok"]
     assert answer.err == ""
 
 
@@ -73,6 +77,7 @@ def test_json_tells_how_a_driver_gets_on(terminal: Terminal) -> None:
 
 def test_a_driver_that_runs_and_gets_nowhere_is_told_before_it_is_an_alarm(terminal: Terminal) -> None:
     terminal.started(**at_a_batch(90.0))
+    terminal.make_sound()
 
     answer = terminal.run("status")
 
@@ -83,6 +88,7 @@ def test_a_driver_that_runs_and_gets_nowhere_is_told_before_it_is_an_alarm(termi
 
 def test_a_driver_that_is_plainly_at_work_needs_no_words(terminal: Terminal) -> None:
     terminal.started(**(at_a_batch(90.0) | {"executors": 2}))
+    terminal.make_sound()
 
     assert "orders: " not in terminal.run("status").out
 
@@ -110,6 +116,7 @@ def test_a_stream_stopped_on_purpose_is_fine(terminal: Terminal) -> None:
     terminal.run("stop", ORDERS, "--reason", "upgrade", "--yes")
     terminal.launcher.end(driver)
     terminal.settle()
+    terminal.make_sound()
 
     answer = terminal.run("status")
 
@@ -234,6 +241,7 @@ def test_a_changed_declaration_is_told(terminal: Terminal) -> None:
     terminal.started()
     terminal.declare("orders", trigger={"processing_time": "1m"})
     (terminal.project.root / "jobs/orders.py").write_text(JOB + "# another version\n")
+    terminal.make_sound()
 
     answer = terminal.run("status")
 
@@ -268,6 +276,7 @@ def test_a_stopped_stream_needs_nobody(terminal: Terminal) -> None:
     terminal.launcher.end(driver)
     terminal.settle()
     terminal.clock.advance(timedelta(days=3))
+    terminal.make_sound()
 
     assert terminal.run("status").code == 0
 
@@ -381,6 +390,7 @@ def test_a_scheduled_stream_between_two_runs_needs_nobody(terminal: Terminal) ->
     terminal.finish(committed=2)
     terminal.settle()
     terminal.clock.advance(timedelta(minutes=50))
+    terminal.make_sound()
 
     answer = terminal.run("status", "--json")
 
@@ -401,3 +411,119 @@ def test_a_run_that_nobody_attends_to_is_missed(terminal: Terminal) -> None:
 
     assert status["needs_attention"] is True
     assert status["unattended"] == "nobody has attended to it since 2026-03-01T12:00:00+00:00 (supervise)"
+
+
+# --- what its checkpoint and its topics were judged to be --------------------------
+
+
+def stopped(terminal: Terminal) -> None:
+    """The stream was running and is stopped on purpose, its driver gone."""
+    driver = terminal.started()
+    terminal.run("stop", ORDERS, "--reason", "upgrade", "--yes")
+    terminal.launcher.end(driver)
+    terminal.settle()
+    terminal.make_sound()
+
+
+def test_a_stopped_stream_whose_checkpoint_breaks_needs_a_person(terminal: Terminal) -> None:
+    stopped(terminal)
+    terminal.storage.write(f"{terminal.spec().checkpoint}/commits/41", b"")
+
+    answer = terminal.run("status")
+
+    assert answer.code == 4
+    assert "checkpoint critical" in answer.out
+    assert "`streamops check orders`" in answer.out
+    (status,) = terminal.run("status", "--json").document["streams"]
+    assert (status["checkpoint"]["verdict"], status["retention"]["verdict"]) == ("critical", "ok")
+    assert (status["verdict"], status["needs_attention"]) == ("critical", True)
+
+
+def test_a_stopped_stream_whose_records_expired_needs_a_person(terminal: Terminal) -> None:
+    stopped(terminal)
+    terminal.broker.has("orders", (70, 90), (0, 40))
+
+    answer = terminal.run("status")
+
+    assert answer.code == 4
+    assert "retention critical" in answer.out
+    assert "`streamops lag orders`" in answer.out
+
+
+def test_a_scheduled_stream_that_has_lost_records_needs_a_person(terminal: Terminal) -> None:
+    terminal.declare(ORDERS, mode="scheduled", schedule={"cron": "@hourly"})
+    terminal.run("catchup", ORDERS, "--reason", "x", "--yes", "--no-wait")
+    terminal.settle()
+    terminal.finish(committed=2)
+    terminal.settle()
+    terminal.make_sound()
+    terminal.broker.has("orders", (70, 90), (0, 40))
+
+    answer = terminal.run("status", "--json")
+
+    (status,) = answer.document["streams"]
+    assert (answer.code, status["phase"], status["retention"]["verdict"]) == (4, "idle", "critical")
+
+
+def test_a_broker_that_is_away_is_no_good_news_and_no_alarm(terminal: Terminal) -> None:
+    stopped(terminal)
+    terminal.broker.trouble = "_TRANSPORT: no broker answers"
+
+    answer = terminal.run("status")
+
+    assert answer.code == 3
+    assert "retention unknown" in answer.out
+    assert "no broker answers" in answer.out
+
+
+def kept(terminal: Terminal, verdict: Verdict, *, age: timedelta, folder: str = "health") -> None:
+    """What a round has found of the stream."""
+    history = HealthHistory(terminal.storage, terminal.project.address("data/state"), ORDERS, folder=folder)
+    at = terminal.clock.now() - age
+    history.append(HealthEntry(sample=HealthSample(at=at, verdict=verdict, rules=("some-rule",))))
+
+
+def test_of_a_running_stream_the_last_round_is_believed(terminal: Terminal) -> None:
+    terminal.started()
+    kept(terminal, Verdict.CRITICAL, age=timedelta(minutes=4))
+    kept(terminal, Verdict.WARNING, age=timedelta(minutes=3), folder="coverage")
+
+    answer = terminal.run("status", "--json")
+
+    (status,) = answer.document["streams"]
+    assert status["checkpoint"] == {
+        "verdict": "critical",
+        "at": (terminal.clock.now() - timedelta(minutes=4)).isoformat(),
+        "reason": "some-rule",
+    }
+    assert status["retention"]["verdict"] == "warning"
+    assert answer.code == 4
+    assert terminal.broker.scans == []
+
+
+def test_of_a_running_stream_without_rounds_a_look_is_taken(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.make_sound()
+    kept(terminal, Verdict.CRITICAL, age=timedelta(minutes=30))
+    kept(terminal, Verdict.CRITICAL, age=-timedelta(minutes=30), folder="coverage")
+
+    answer = terminal.run("status", "--json")
+
+    (status,) = answer.document["streams"]
+    assert (answer.code, status["verdict"]) == (0, "ok")
+
+
+def test_a_stopped_stream_is_looked_at_whatever_the_last_round_found(terminal: Terminal) -> None:
+    stopped(terminal)
+    kept(terminal, Verdict.OK, age=timedelta(seconds=5))
+    terminal.storage.write(f"{terminal.spec().checkpoint}/commits/41", b"")
+
+    assert terminal.run("status").code == 4
+    assert (
+        len(
+            HealthHistory(terminal.storage, terminal.project.address("data/state"), ORDERS)
+            .past(terminal.clock.now())
+            .entries
+        )
+        == 1
+    )

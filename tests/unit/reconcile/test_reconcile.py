@@ -21,6 +21,7 @@ from streamops.reconcile.facts import DeclarationState, FleetFacts, StreamFacts,
 from streamops.reconcile.finding import FindingStore, ReconcileRemedy, told, worst
 from streamops.reconcile.reconciler import EVERYTHING, RECORDING, mandate
 from streamops.supervision import Action, Decision
+from streamops.verdict import DatedVerdict, StreamVerdicts, Verdict
 from support.observations import NOW
 from support.records import a_claim, a_handle, a_log, a_state, a_submit, an_end, lawful_logs, token_of
 from support.specs import CHECKPOINT, seconds
@@ -373,23 +374,53 @@ def test_a_paused_dag_of_a_stopped_stream_is_as_it_should_be():
 # Standstills, declarations, trouble
 
 
-def test_a_parked_stream_is_told_once_and_as_a_warning():
+def test_a_parked_stream_is_told_once_and_needs_a_person():
     found = the_finding(facts(*DOWN, Parked(), attendance=OVER, task=PAUSED))
 
-    assert (found.kind, found.severity) == (FindingKind.PARKED, ReconcileSeverity.WARNING)
+    assert (found.kind, found.severity) == (FindingKind.PARKED, ReconcileSeverity.CRITICAL)
     assert "streamops release orders" in found.repair
 
 
-def test_a_blocked_stream_is_told_once_and_as_a_warning():
+def test_a_blocked_stream_is_told_once_and_needs_a_person():
     decision = Decision(action=Action.BLOCKED, reason="belongs to clicks", needs_attention=True)
 
     found = the_finding(facts(*DOWN, attendance=OVER, decision=decision))
 
     assert (found.kind, found.severity, found.evidence) == (
         FindingKind.BLOCKED,
-        ReconcileSeverity.WARNING,
+        ReconcileSeverity.CRITICAL,
         "belongs to clicks",
     )
+
+
+def judged(verdict: Verdict) -> DatedVerdict:
+    return DatedVerdict(verdict=verdict, at=NOW, reason="some-rule")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "kinds"),
+    [
+        pytest.param(StreamVerdicts(checkpoint=judged(Verdict.OK), retention=judged(Verdict.OK)), [], id="all is well"),
+        pytest.param(
+            StreamVerdicts(checkpoint=judged(Verdict.CRITICAL), retention=judged(Verdict.WARNING)),
+            [
+                (FindingKind.CHECKPOINT, ReconcileSeverity.CRITICAL),
+                (FindingKind.RETENTION, ReconcileSeverity.WARNING),
+            ],
+            id="both are ill",
+        ),
+        pytest.param(
+            StreamVerdicts(retention=judged(Verdict.UNKNOWN)),
+            [(FindingKind.RETENTION, ReconcileSeverity.WARNING)],
+            id="nobody can tell",
+        ),
+    ],
+)
+@pytest.mark.parametrize("stream", [running(), facts(*DOWN, StopRequested(epoch=1))], ids=["it runs", "it is stopped"])
+def test_what_its_places_were_judged_to_be_is_told(verdicts, kinds, stream):
+    found = findings(replace(stream, verdicts=verdicts))
+
+    assert [(one.kind, one.severity) for one in found] == kinds
 
 
 def test_drivers_of_another_stream_on_the_same_checkpoint_are_its_own_business():
@@ -455,7 +486,7 @@ def test_what_can_not_be_read_is_unknown_and_nothing_else_is_said():
 
 def test_the_worst_comes_first_and_what_is_repaired_counts_no_more():
     found = findings(
-        facts(*DOWN, Parked()),
+        running(verdicts=StreamVerdicts(retention=judged(Verdict.WARNING))),
         replace(running(attendance=OVER), stream="clicks", state=a_state(a_claim(1, stream="clicks"))),
         troubles=("the process table can't be read",),
     )
