@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from streamops.backfill.status import BackfillStatus
-from streamops.control.drivers import DriverPhase
+from streamops.control.drivers import DriverPhase, QueryBeat
 from streamops.control.state import Desire, Epoch, Failure, LogState
 from streamops.diagnosis.plan import Safety
 from streamops.failures import advise_restart
@@ -51,6 +51,9 @@ ATTENTION = frozenset({Phase.PARKED, Phase.BLOCKED, Phase.UNKNOWN})
 STANDING = frozenset({Phase.STOPPED, Phase.IDLE, Phase.WAITING, Phase.PARKED, Phase.BLOCKED})
 """Phases in which no driver lives, and in which the checkpoint can be read."""
 
+QUIET_AFTER = timedelta(seconds=20)
+"""Longer than a source that answers lets a batch be planned: time to ask anew whether it does."""
+
 AS_WANTED = frozenset({Phase.RUNNING, Phase.STARTING, Phase.STOPPING, Phase.STOPPED, Phase.IDLE})
 """Phases in which the stream does what it was asked to."""
 
@@ -71,6 +74,8 @@ class StreamStatus:
     """The newest one; None before the first claim."""
     batch: int | None = None
     """The newest batch that the driver has reported, or else that the control log has seen committed."""
+    queries: tuple[QueryBeat, ...] = ()
+    """Of the living driver, as it saw them last: the stream's own first, then its companions."""
     beat_at: datetime | None = None
     """By the driver's own clock: for people, never for decisions."""
     beat_age: timedelta | None = None
@@ -108,6 +113,8 @@ class StreamStatus:
     """Since when nobody looks after the stream; empty while somebody does, or where that was not asked."""
     backfills: tuple[BackfillStatus, ...] = ()
     """Those that are not finished, where that was asked."""
+    dag_trouble: str = ""
+    """Why its DAG, paused or missing, keeps nothing running; empty where it does, or where Airflow has not told lately."""
     checkpoint: DatedVerdict | None = None
     """The newest verdict on its checkpoint; None where that was not asked."""
     retention: DatedVerdict | None = None
@@ -116,6 +123,13 @@ class StreamStatus:
     """Records that only a newer version understands."""
     contradictions: int = 0
     """Records that do not fit the ones before them: the log was damaged or edited."""
+
+    @property
+    def quiet(self) -> QueryBeat | None:
+        """A query of the living driver that has been planning for a while: what it reads or writes may not answer."""
+        if self.phase is not Phase.RUNNING:
+            return None
+        return next((one for one in self.queries if one.is_planning_for(QUIET_AFTER)), None)
 
     @property
     def verdict(self) -> Verdict:
@@ -178,6 +192,7 @@ def stream_status(look: Look, spec: StreamSpec, *, around: ActContext | None = N
         due=None if decision.action in RESTING else decision.action,
         epoch=state.newest.number if state.newest else None,
         batch=_batch(facts, state),
+        queries=facts.heartbeat.queries if facts and facts.heartbeat else (),
         beat_at=beat_at,
         beat_age=now - min(beat_at, now) if beat_at else None,
         driver=facts.status.state if facts and facts.status else None,

@@ -4,10 +4,11 @@ Spark classes: RocksDBFileManager, RocksDBCheckpointMetadata; 3.5 to 4.3. Told w
 from the checksums that they hold themselves.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from streamops.checkpoint.sst_blocks import sst_trouble
+from streamops.checkpoint.sst_blocks import sst_number, sst_trouble
 from streamops.checkpoint.state_metadata import ManifestFile, parse_snapshot_zip, parse_spark_checksum
 from streamops.errors import CheckpointError, ObjectNotFoundError, ObjectTooLargeError, ObjectUnreadableError
 from streamops.formatting import listed
@@ -20,6 +21,7 @@ MAX_COMPARED = 1 << 20
 """Bytes of a file of a snapshot up to which it is compared with Hadoop's side file."""
 SHOWN = 5
 _SST = ".sst"
+_NUMBER = re.compile(r"\d+(?=[-.])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,8 +148,14 @@ def _within(storage: ReadableStorage, address: str, *, shown: str) -> list[_Wron
             return [_Wrong(f"{shown} is not what its side file was written for")]
     except ObjectNotFoundError:
         return []
-    trouble = sst_trouble(content) if address.endswith(_SST) else None
-    return [_Wrong(f"{shown}: {trouble.reason}", may_stay_unread=trouble.is_data)] if trouble else []
+    if not address.endswith(_SST):
+        return []
+    if trouble := sst_trouble(content):
+        return [_Wrong(f"{shown}: {trouble.reason}", may_stay_unread=trouble.is_data)]
+    named, own = _NUMBER.match(address.rpartition("/")[2]), sst_number(content)
+    if named and own is not None and own != int(named[0]):
+        return [_Wrong(f"{shown}: it is a copy of the file with number {own}")]
+    return []
 
 
 def spark_trouble(storage: ReadableStorage, address: str, content: bytes) -> str:

@@ -20,6 +20,8 @@ from streamops.errors import LaunchError, ObjectNotFoundError, SettingsError, St
 from streamops.fleet.newest_verdicts import newest_verdicts
 from streamops.kafka.broker import access_of
 from streamops.operations.snapshot import ActContext, outlook_of
+from streamops.reconcile.attendance import with_idle_dag
+from streamops.reconcile.finding import read_book
 from streamops.retention.observe_lag import LagPorts, lags_of
 from streamops.spec import StreamSpec
 from streamops.status import AS_WANTED, STANDING, Phase, StreamStatus, stream_status
@@ -141,7 +143,7 @@ def status(
     if drift:
         output(as_json=as_json).drifts(found, problems)
         raise typer.Exit(drift_exit_code(found, problems))
-    found = _with_verdicts(found, specs, session)
+    found = _with_dags(_with_verdicts(found, specs, session), session)
     output(as_json=as_json).statuses(found, problems)
     raise typer.Exit(exit_code(found, problems))
 
@@ -150,10 +152,20 @@ def _with_verdicts(
     statuses: Sequence[StreamStatus], specs: Sequence[StreamSpec], session: Session
 ) -> tuple[StreamStatus, ...]:
     """Without those of streams that can't be looked at: what keeps one look from an answer keeps the next one."""
-    standing = {status.stream for status in statuses if status.phase in STANDING}
+    standing = {status.stream for status in statuses if status.phase in STANDING or status.quiet}
     dark = {status.stream for status in statuses if status.phase is Phase.UNKNOWN}
     verdicts = newest_verdicts([spec for spec in specs if spec.name not in dark], standing, session.verdict_ports())
     return tuple(status.with_verdicts(verdicts.get(status.stream, StreamVerdicts())) for status in statuses)
+
+
+def _with_dags(statuses: Sequence[StreamStatus], session: Session) -> tuple[StreamStatus, ...]:
+    """With what the DAG `streamops_reconcile` has heard of their DAGs a moment ago; a command line can't ask Airflow."""
+    settings = session.settings()
+    told = read_book(settings.storage_for(settings.state_root), settings.state_root).recently_told(session.clock.now())
+    tasks = {one.stream: one.task for one in told.idle} if told else {}
+    return tuple(
+        with_idle_dag(status, tasks[status.stream]) if status.stream in tasks else status for status in statuses
+    )
 
 
 def exit_code(statuses: Sequence[StreamStatus], problems: Sequence["SettingsProblem"]) -> int:
@@ -169,7 +181,7 @@ def _is_odd(status: StreamStatus) -> bool:
     """Whether somebody should look at it by day."""
     has_left = any(backfill.needs_a_person for backfill in status.backfills)
     is_ill = status.verdict is not Verdict.OK
-    return status.phase not in AS_WANTED or status.has_odd_records or has_left or is_ill
+    return status.phase not in AS_WANTED or status.has_odd_records or has_left or is_ill or bool(status.dag_trouble)
 
 
 def drift_exit_code(statuses: Sequence[StreamStatus], problems: Sequence["SettingsProblem"]) -> int:

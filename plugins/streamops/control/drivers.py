@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import TypeVar
 
@@ -58,6 +59,15 @@ class QueryBeat:
     """Whether `batch` and `batches` rest on progress events alone, and all of them could be read."""
     message: str = ""
     """Spark's own words, cut."""
+
+    @property
+    def still(self) -> timedelta:
+        """Since the freshest sign of life: an idle query writes no offsets, a long batch renews no progress."""
+        return timedelta(seconds=min(self.step_seconds, self.progress_seconds))
+
+    def is_planning_for(self, moment: timedelta) -> bool:
+        """Whether it has been planning its next batch for so long."""
+        return self.step is QueryStep.PLANNING and self.still >= moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

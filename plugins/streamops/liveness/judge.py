@@ -127,8 +127,7 @@ class _Sight:
     ) -> "_Sight":
         return cls(
             query=query,
-            # The freshest sign of life counts: an idle query writes no offsets, a long batch renews no progress.
-            still=timedelta(seconds=min(query.step_seconds, query.progress_seconds)),
+            still=query.still,
             history=history.of_query(query.query_id),
             has_executors=beat.executors != 0,
             interval=rhythm.trigger_interval,

@@ -1,6 +1,7 @@
 """Who looks after a stream that may run, and whether the log disowns a driver that lives. Pure."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from enum import Enum
 
@@ -9,6 +10,7 @@ from streamops.control.state import Desire, LogState
 from streamops.launch import FoundDriver
 from streamops.reconcile.facts import StreamFacts, StreamTask
 from streamops.reconcile.finding import FindingKind, ReconcileFinding, ReconcileRemedy, ReconcileSeverity, finding_of
+from streamops.status import Phase, StreamStatus
 
 
 class DriverFault(Enum):
@@ -97,6 +99,21 @@ def _never_begun(facts: StreamFacts) -> Iterator[ReconcileFinding]:
         meaning="no scheduled run of it begins, and its backlog grows",
         repair=_advice(task, facts.stream),
     )
+
+
+def with_idle_dag(status: StreamStatus, task: StreamTask) -> StreamStatus:
+    """The status of a stream of whose DAG Airflow says that it is paused or missing.
+
+    It is the same as the findings above, for whoever asks about the stream.
+    """
+    is_left = status.desire is Desire.RUNNING and status.phase is not Phase.PARKED
+    is_airflows = bool(status.unattended) or status.attended_by.startswith(AIRFLOW)
+    if is_left and status.phase is Phase.IDLE:
+        return replace(status, dag_trouble=f"{_cause(task)}: no scheduled run of it begins")
+    if is_left and is_airflows:
+        trouble = f"{_cause(task)}: when its driver ends, nobody restarts it"
+        return replace(status, dag_trouble=trouble, needs_attention=True)
+    return status
 
 
 def _unattended(facts: StreamFacts, severity: ReconcileSeverity) -> ReconcileFinding:

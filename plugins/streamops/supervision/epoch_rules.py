@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from streamops.control.drivers import Heartbeat
 from streamops.control.state import Epoch, LogState
 from streamops.diagnosis.plan import accepts
 from streamops.launch import DriverState
@@ -304,7 +305,7 @@ def _keep(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Deci
     liveness = _liveness(facts, spec)
     if beat is None or liveness is None:
         return Decision(action=Action.KEEP, reason=f"epoch {number} is starting", epoch=number)
-    reason = f"epoch {number} is {beat.phase}, batch {beat.batch}"
+    reason = f"epoch {number} is {beat.phase}, {_batches(beat)}"
     if liveness.advice:
         reason = f"{reason}, but {liveness.kind}: {liveness.reason}"
     return Decision(
@@ -314,6 +315,17 @@ def _keep(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Deci
         liveness=liveness,
         needs_attention=liveness.advice is not None,
     )
+
+
+def _batches(beat: Heartbeat) -> str:
+    """The newest batch of each query: by its name, where there are several."""
+    if len(beat.queries) < 2:
+        return _batch(beat.batch)
+    return ", ".join(f"{query.name or query.query_id}: {_batch(query.batch)}" for query in beat.queries)
+
+
+def _batch(number: int) -> str:
+    return f"batch {number}" if number >= 0 else "no batch yet"
 
 
 def _kill(facts: EpochFacts, observation: Observation, reason: str) -> Decision:

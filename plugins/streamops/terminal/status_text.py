@@ -7,6 +7,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from streamops.control.state import Desire
 from streamops.formatting import brief, left, moment
 from streamops.liveness import LivenessKind
 from streamops.operations.act_effects import other_files
@@ -67,6 +68,13 @@ def status_notes(status: StreamStatus) -> Iterator[str]:
         yield status.reason
     yield from _liveness_notes(status)
     yield from _attendance_notes(status)
+    if status.dag_trouble:
+        yield status.dag_trouble
+    if status.phase is Phase.PARKED and status.desire is Desire.STOPPED:
+        yield "it is stopped on purpose as well: released, it waits for `streamops start`"
+    if len(status.queries) > 1:
+        newest = (f"{one.name or one.query_id} {one.batch if one.batch >= 0 else 'none yet'}" for one in status.queries)
+        yield f"newest batches: {', '.join(newest)}"
     if status.last_end and status.phase in (Phase.WAITING, Phase.PARKED):
         yield f"epoch {status.epoch} ended: {status.last_end}"
         yield from _failure_notes(status)
@@ -115,7 +123,11 @@ def _why_no_drift(status: StreamStatus) -> str:
 def _liveness_notes(status: StreamStatus) -> Iterator[str]:
     """A driver that runs and is not plainly at its work. Any other phase has its own reason."""
     liveness = status.liveness
-    if liveness is None or status.phase is not Phase.RUNNING or liveness.kind in _PLAIN:
+    if liveness is None or status.phase is not Phase.RUNNING:
+        return
+    if liveness.kind in _PLAIN:
+        if quiet := status.quiet:
+            yield f"no batch for {brief(quiet.still)}: query {quiet.name or quiet.query_id} plans one: {quiet.message}"
         return
     limit = f", reported after {brief(liveness.window)}" if liveness.window and not liveness.advice else ""
     yield f"{liveness.kind}: {liveness.reason}{limit}"

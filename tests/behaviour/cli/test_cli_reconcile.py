@@ -48,7 +48,7 @@ def test_a_stream_that_nobody_looks_after_is_critical(terminal: Terminal) -> Non
     assert "repair: start a supervisor again" in answer.out
 
 
-def test_a_parked_stream_is_a_warning(terminal: Terminal) -> None:
+def test_wrong_settings_of_a_stream_that_never_ran_are_a_warning(terminal: Terminal) -> None:
     terminal.started()
     terminal.run("stop", "orders", "--reason", "upgrade", "--yes")
     terminal.project.load(

@@ -4,13 +4,18 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 
+import pytest
+
 from streamops.catalogue.watch import HealthSample
+from streamops.control.attendance import AttendanceStore
 from streamops.control.drivers import QueryBeat, QueryStep
 from streamops.control.layout import control_folder, record_address
-from streamops.control.records import DriverHandle, UnknownBody
+from streamops.control.records import Author, DriverHandle, UnknownBody
 from streamops.errors import LaunchError
 from streamops.fleet.health_history import HealthEntry, HealthHistory
 from streamops.launch import DriverStatus
+from streamops.reconcile.facts import StreamTask
+from streamops.reconcile.finding import FindingStore, ToldTask, ToldTasks, write_book
 from streamops.verdict import Verdict
 from support.checkpoints import write_checkpoint
 from support.launcher import FakeLauncher
@@ -527,3 +532,89 @@ def test_a_stopped_stream_is_looked_at_whatever_the_last_round_found(terminal: T
         )
         == 1
     )
+
+
+def test_a_broker_that_goes_away_under_a_running_driver_is_named(terminal: Terminal) -> None:
+    planning = QueryBeat(
+        query_id="q",
+        name="orders",
+        step=QueryStep.PLANNING,
+        step_seconds=25.0,
+        progress_seconds=25.0,
+        batch=41,
+        message="Getting offsets from KafkaV2[orders]",
+    )
+    terminal.started(queries=(planning,))
+    terminal.make_sound()
+    kept(terminal, Verdict.OK, age=timedelta(minutes=1), folder="coverage")
+    terminal.broker.trouble = "_TRANSPORT: no broker answers"
+
+    answer = terminal.run("status")
+
+    assert answer.code == 3
+    assert "no batch for 25s: query orders plans one: Getting offsets from KafkaV2[orders]" in answer.out
+    assert "no broker answers" in answer.out
+
+
+def test_a_parked_stream_that_is_stopped_as_well_is_told_as_both(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.make_sound()
+    terminal.storage.write(f"{terminal.spec().checkpoint}/commits/41", b"")
+    terminal.fail()
+    terminal.settle()
+    terminal.clock.advance(timedelta(minutes=1))
+    terminal.settle()
+    terminal.run("stop", ORDERS, "--reason", "later", "--yes")
+
+    answer = terminal.run("status")
+
+    assert phases(terminal) == {ORDERS: "parked"}
+    assert "stopped on purpose as well" in answer.out
+
+
+def test_batches_of_several_queries_are_told_by_name(terminal: Terminal) -> None:
+    own, companion = (
+        QueryBeat(query_id=name, name=name, step=QueryStep.WAITING, step_seconds=1.0, progress_seconds=1.0, batch=batch)
+        for name, batch in (("orders", 41), ("orders_dlq", -1))
+    )
+    terminal.started(batch=41, queries=(own, companion))
+    terminal.make_sound()
+
+    answer = terminal.run("status")
+
+    assert "orders: newest batches: orders 41, orders_dlq none yet" in answer.out
+
+
+def test_a_driver_without_a_batch_yet_has_none(terminal: Terminal) -> None:
+    terminal.started(batch=-1)
+
+    (status,) = terminal.run("status", "--json").document["streams"]
+
+    assert status["batch"] is None
+    assert status["reason"] == "epoch 1 is running, no batch yet"
+
+
+@pytest.mark.parametrize(
+    ("task", "trouble"),
+    [
+        pytest.param(StreamTask(dag="stream__orders", is_paused=True), "its DAG stream__orders is paused", id="paused"),
+        pytest.param(StreamTask(dag="stream__orders", is_present=False), "Airflow has no DAG", id="missing"),
+    ],
+)
+@pytest.mark.parametrize(("actor", "code"), [("airflow:trigger", 4), ("supervise", 0)])
+def test_a_dag_that_keeps_nothing_running(
+    terminal: Terminal, task: StreamTask, trouble: str, actor: str, code: int
+) -> None:
+    """Whoever supervises without Airflow needs no DAG."""
+    terminal.started()
+    terminal.make_sound()
+    state_root = terminal.project.address("data/state")
+    author = Author(actor=actor, host="host-1", pid=7)
+    AttendanceStore(terminal.storage, state_root, stream=ORDERS, author=author, clock=terminal.clock).sign()
+    told = ToldTasks(at=terminal.clock.now(), idle=(ToldTask(stream=ORDERS, task=task),))
+    write_book(terminal.storage, state_root, FindingStore(told=told))
+
+    answer = terminal.run("status")
+
+    assert answer.code == code
+    assert (trouble in answer.out) == bool(code)

@@ -34,6 +34,8 @@ def is_parked(terminal: Terminal) -> None:
     terminal.storage.write(f"{terminal.spec().checkpoint}/commits/41", b"")
     terminal.fail()
     terminal.settle()
+    terminal.clock.advance(timedelta(minutes=1))
+    terminal.settle()
 
 
 def is_parked_and_stopped(terminal: Terminal) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.checkpoint.sst_blocks import sst_trouble
+from streamops.checkpoint.sst_blocks import sst_number, sst_trouble
 from support.rocksdb import EMPTY_SST
 
 RECORDED = {file.name: file for file in sorted((Path(__file__).parents[2] / "data").rglob("*.sst"))}
@@ -19,6 +19,11 @@ UNPACKED = sorted(name for name, file in RECORDED.items() if "3.5.9" not in file
 @pytest.mark.parametrize("name", RECORDED)
 def test_what_spark_wrote_is_whole(name: str) -> None:
     assert sst_trouble(RECORDED[name].read_bytes()) is None
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_file_tells_under_which_number_it_was_made(name: str) -> None:
+    assert sst_number(RECORDED[name].read_bytes()) == int(name.partition("-")[0])
 
 
 @given(name=st.sampled_from(UNPACKED), place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
@@ -47,3 +52,4 @@ def test_what_is_no_sst_file_is_told(content: bytes) -> None:
 @given(st.binary(max_size=300))
 def test_no_bytes_in_front_of_a_footer_raise(content: bytes) -> None:
     sst_trouble(content + EMPTY_SST[-FOOTER:])
+    sst_number(content + EMPTY_SST[-FOOTER:])

@@ -1,5 +1,7 @@
 """Whether RocksDB snapshots are whole, told from sizes."""
 
+from pathlib import Path
+
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
@@ -13,6 +15,8 @@ from support.rocksdb import EMPTY_SST, snapshot_zip, store_at
 from support.state_files import CHANGES
 from support.storage import SwitchableStorage
 
+RECORDED = sorted((Path(__file__).parents[2] / "data").rglob("*.sst"))
+"""SST files that real Spark wrote."""
 SST, ZIP = "state/0/0/SSTs/000008-0a1b.sst", "state/0/0/5.zip"
 V2_COMMIT = b'v2\n{"nextBatchWatermarkMs":0,"stateUniqueIds":{"0":[["0a1b2c3d-0000-4000-8000-00000000000a"]]}}'
 
@@ -56,6 +60,16 @@ def test_what_does_not_fit_the_manifest_is_told(change, broken):
     found = {name: content for name, content in (store_at(5) | change).items() if content is not None}
 
     assert snapshots(found).broken == (broken,)
+
+
+def test_a_copy_of_another_file_of_the_same_size_is_told():
+    """RocksDB refuses it, whatever its blocks say (`Mismatch in unique ID`, tried on Spark 4.2.0)."""
+    real = next(file for file in RECORDED if not file.name.startswith("000008-"))
+    number, content = int(real.name.partition("-")[0]), real.read_bytes()
+    found = store_at(5, sst=content) | {ZIP: snapshot_zip({"000008-0a1b.sst": len(content)})}
+
+    reason = f"SSTs/000008-0a1b.sst: it is a copy of the file with number {number}"
+    assert snapshots(found).broken == (BrokenStateFile(file=ZIP, reason=reason),)
 
 
 @pytest.mark.parametrize(
