@@ -1,13 +1,14 @@
 """Acts on one stream, each with a reason that goes into the control log.
 
-`plan` shows what will happen, and fails when the act makes no sense; `act` puts it on record; `verify` waits, without a
-worker slot, for the first batch that the new driver commits, or for the end of the driver. A supervisor does the rest:
-the stream's own DAG must not be paused.
+`plan` shows what will happen, and fails when the act makes no sense or could only fail; `approve` asks for a person's word,
+within half an hour, before what is forced or accepted unsafe; `act` puts it on record; `verify` waits, without a worker slot, for
+the first batch that the new driver commits, or for the end of the driver. A supervisor does the rest: the stream's own DAG
+must not be paused.
 """
 
 from airflow.sdk import Param
 
-from streamops.airflow.act_operators import ACTS, ActOperator, PlanActOperator, VerifyActOperator
+from streamops.airflow.act_operators import ACTS, ActOperator, ApproveActOperator, PlanActOperator, VerifyActOperator
 from streamops.airflow.declared_fleet import declared_fleet, reason_param
 from streamops.airflow.explicit_dag import FORMS_AT_ONCE, URGENT, explicit_dag
 
@@ -24,21 +25,31 @@ if fleet.has_streams:
                 type="string",
                 title="Act",
                 enum=[str(act) for act in ACTS],
-                description="restart: replace the driver, with the present settings and job file. stop: no restart until start."
-                " release: let a parked stream run again.",
+                values_display={
+                    "restart": "replace the driver (restart)",
+                    "release": "let a parked stream run again (release)",
+                },
+                description="restart: another driver, with the present settings and job file. stop: no driver until start.",
             ),
             "reason": reason_param(),
             "force": Param(
                 False,
                 type="boolean",
                 title="Force",
-                description="For restart and stop: kill the driver at once; its batch runs again.",
+                description="For restart and stop: kill the driver at once; its batch runs again. Asks for approval.",
+            ),
+            "accept_unsafe": Param(
+                False,
+                type="boolean",
+                title="Accept what is unsafe",
+                description="For release: the next start goes ahead though it loses or repeats data. Asks for approval.",
             ),
         },
         doc=__doc__,
         weight=URGENT,
     ):
         plan = PlanActOperator(task_id="plan", config=fleet.config)
-        act = ActOperator(task_id="act", config=fleet.config)
+        approve = ApproveActOperator(task_id="approve", config=fleet.config)
+        act = ActOperator(task_id="act", config=fleet.config, approved_by=approve.output)
         verify = VerifyActOperator(task_id="verify", config=fleet.config, awaited=act.output)
-        plan >> act >> verify
+        plan >> approve >> act >> verify

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -186,3 +187,24 @@ def test_b49_a_file_that_does_not_fit_the_manifest_keeps_state_from_loading(rock
     failure = rocksdb.run()
     assert checkup.restart.expected_error in failure
     assert error in failure
+
+
+def test_a_copy_of_another_file_of_the_same_size_keeps_state_from_loading(rocksdb):
+    """RocksDB's manifest knows its files by more than their sizes."""
+    for number in range(3, 9):
+        rocksdb.put(str(number), rows=(str(number),))
+        assert rocksdb.run() == ""
+    by_size: dict[int, list[Path]] = {}
+    for file in sorted(rocksdb.checkpoint.glob("state/0/0/SSTs/*.sst")):
+        by_size.setdefault(file.stat().st_size, []).append(file)
+    older, newer = next(files for files in reversed(by_size.values()) if len(files) > 1)[-2:]
+    newer.write_bytes(older.read_bytes())
+    newer.with_name(f".{newer.name}.crc").unlink()
+    rocksdb.put("9")
+
+    checkup = rocksdb.check()
+
+    assert (checkup.restart.safety, checkup.findings[0].rule) == (Safety.FUTILE, "broken-state-file")
+    failure = rocksdb.run()
+    assert "Mismatch in unique ID" in failure
+    assert checkup.restart.expected_error in failure

@@ -1,21 +1,27 @@
-"""The tasks of an act: plan, act, verify. Whoever is on call reads the plan, and sees the first batch."""
+"""The tasks of an act: plan, approve, act, verify. Whoever is on call reads the plan, and sees the first batch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException
 
 from streamops.airflow.act_trigger import ActTrigger
 from streamops.airflow.services import build_desk
+from streamops.diagnosis.checkup_text import printable
 from streamops.errors import ControlLogError, SettingsError
 from streamops.operations.act_plan import Act, ActPlan, AwaitedStart, Stage
 from streamops.operations.log_tail import FoundRequest
 from streamops.operations.stream_operations import StreamOperations
 
-ACTS = (Act.RESTART, Act.STOP, Act.START, Act.RELEASE)
+ACTS = (Act.START, Act.STOP, Act.RELEASE, Act.RESTART)
+"""In this order: who types `start` into the form and takes the first that fits gets `start`."""
+APPROVED_WITHIN = timedelta(minutes=30)
+NAME_LIMIT = 60
+"""Characters of a user's name in a reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +33,18 @@ class ActRequest:
     reason: str
     """With the mark of the run, by which a retry knows that the act is on record."""
     force: bool
+    accepts_unsafe: bool
     actor: str
     mark: str
     since: datetime
 
+    @property
+    def needs_approval(self) -> bool:
+        """Whether it may cut off a batch, or lose or repeat data."""
+        return self.force or self.accepts_unsafe
+
     @classmethod
-    def by(cls, context: Context) -> "ActRequest":
+    def by(cls, context: Context, *, approved_by: str = "") -> "ActRequest":
         """The run's form and who filled it in; AirflowFailException for what no form would have let pass."""
         params, run = context["params"], context["dag_run"]
         try:
@@ -43,38 +55,52 @@ class ActRequest:
         if act not in ACTS or not reason:
             raise AirflowFailException(f"expected one of {', '.join(ACTS)} and a reason, found {dict(params)}")
         mark = f"[{run.dag_id} {run.run_id}]"
+        approval = f" (approved by {approved_by[:NAME_LIMIT]})" if approved_by else ""
         user = run.triggering_user_name
         return cls(
             act=act,
             stream=str(params["stream"]),
-            reason=f"{reason} {mark}",
+            reason=f"{reason}{approval} {mark}",
             force=bool(params["force"]) and act in (Act.RESTART, Act.STOP),
+            accepts_unsafe=bool(params["accept_unsafe"]) and act is Act.RELEASE,
             actor=f"person:{user}@airflow" if user else f"airflow:{run.dag_id}/{run.run_id}",
             mark=mark,
             since=run.run_after,
         )
 
 
+def desk_of(asked: ActRequest, config: str) -> StreamOperations:
+    """Where it is planned and put on record. AirflowFailException where the settings don't have the stream."""
+    try:
+        return build_desk(asked.stream, config, actor=asked.actor)
+    except SettingsError as error:
+        raise AirflowFailException(str(error)) from error
+
+
+def plan_of(desk: StreamOperations, asked: ActRequest) -> ActPlan:
+    """The plan. Trouble with files is tried again; an act that makes no sense is not: AirflowFailException."""
+    try:
+        return desk.plan(asked.act, reason=asked.reason, force=asked.force, accepts_unsafe=asked.accepts_unsafe)
+    except (ControlLogError, SettingsError) as error:
+        raise AirflowFailException(printable(str(error))) from error
+
+
+def lines_of(plan: ActPlan) -> str:
+    """The plan as a log may show it: what people typed can't move a cursor there, nor turn a line round."""
+    return "\n".join(printable(line) for line in plan.lines)
+
+
 class _ActsOperator(BaseOperator):
-    """What the three tasks share: the form, and the desk that it is about."""
+    """What the tasks share: the form, and the desk that it is about."""
 
     def __init__(self, *, config: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.config = config
 
-    def _desk(self, asked: ActRequest) -> StreamOperations:
-        try:
-            return build_desk(asked.stream, self.config, actor=asked.actor)
-        except SettingsError as error:
-            raise AirflowFailException(str(error)) from error
-
     def _plan(self, desk: StreamOperations, asked: ActRequest) -> ActPlan:
-        """The plan, in the log. Trouble with files is tried again; an act that makes no sense is not."""
-        try:
-            plan = desk.plan(asked.act, reason=asked.reason, force=asked.force)
-        except (ControlLogError, SettingsError) as error:
-            raise AirflowFailException(str(error)) from error
-        self.log.info("\n".join(plan.lines))
+        """The plan, in the log."""
+        plan = plan_of(desk, asked)
+        self.log.info(lines_of(plan))
         for warning in plan.warnings:
             self.log.warning("stream=%s %s", asked.stream, warning)
         return plan
@@ -87,30 +113,74 @@ class _ActsOperator(BaseOperator):
 
 
 class PlanActOperator(_ActsOperator):
-    """Shows what an act will do; fails when there is nothing to do, or when it would do harm."""
+    """Shows what an act will do; fails when there is nothing to do, or when it could only fail."""
 
     ui_color = "#e8e8f8"
 
     def execute(self, context: Context) -> None:
         """Read, judge, show; nothing is changed."""
         asked = ActRequest.by(context)
-        desk = self._desk(asked)
+        desk = desk_of(asked, self.config)
         if self._on_record(desk, asked):
             return
         plan = self._plan(desk, asked)
         if not plan.is_needed:
             raise AirflowFailException(f"{asked.act} {asked.stream}: nothing to do: {'; '.join(plan.effects)}")
+        if plan.in_vain:
+            raise AirflowFailException(
+                f"{plan.in_vain}\nNothing is put on record: no driver would come of {asked.act}."
+            )
+
+
+class ApproveActOperator(ApprovalOperator):
+    """Asks a person to approve what may cut off a batch, lose or repeat data, and shows them the plan; lets all else pass.
+
+    Where it is rejected nothing more happens, and where nobody answers in time it fails: either way nothing is put on record.
+    """
+
+    def __init__(self, *, config: str, **kwargs: Any) -> None:
+        super().__init__(subject="Approve an act on a stream", response_timeout=APPROVED_WITHIN, **kwargs)
+        self.config = config
+
+    def execute(self, context: Context) -> Any:
+        """Wait for the answer, without a worker slot; at once where none is needed."""
+        asked = ActRequest.by(context)
+        if not asked.needs_approval:
+            self.log.info("stream=%s %s needs no approval", asked.stream, asked.act)
+            return None
+        desk = desk_of(asked, self.config)
+        if desk.find(asked.mark, since=asked.since):
+            self.log.info("stream=%s %s is on record already", asked.stream, asked.act)
+            return None
+        self.subject = f"Approve: {asked.act} {asked.stream}"
+        self.body = f"```\n{lines_of(plan_of(desk, asked))}\n```"
+        return super().execute(context)
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
+        """Who approved it, for the record; None where it was rejected."""
+        answer = super().execute_complete(context, event)
+        user = answer["responded_by_user"] or {}
+        is_approved = answer["chosen_options"] == [self.APPROVE]
+        return str(user.get("name") or user.get("id") or "") if is_approved else None
 
 
 class ActOperator(_ActsOperator):
-    """Puts the act on record, once for a run however often the task is tried."""
+    """Puts the act on record, once for a run however often the task is tried.
 
+    :param approved_by: what `approve` returned.
+    """
+
+    template_fields = ("approved_by",)
     ui_color = "#f8d8d0"
+
+    def __init__(self, *, approved_by: Any = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.approved_by = approved_by
 
     def execute(self, context: Context) -> dict[str, int]:
         """Append the request; what shows that it has come about, for `verify`."""
-        asked = ActRequest.by(context)
-        desk = self._desk(asked)
+        asked = ActRequest.by(context, approved_by=str(self.approved_by or ""))
+        desk = desk_of(asked, self.config)
         if found := self._on_record(desk, asked):
             return _scalars(found.awaits)
         plan = self._plan(desk, asked)
@@ -145,7 +215,7 @@ class VerifyActOperator(_ActsOperator):
         if not awaited and asked.act is not Act.STOP:
             self.log.info("stream=%s no start follows from this %s: nothing to verify", asked.stream, asked.act)
             return
-        limit = self._desk(asked).limit(asked.act, force=asked.force)
+        limit = desk_of(asked, self.config).limit(asked.act, force=asked.force)
         self.log.info("stream=%s waiting at most %.0f s", asked.stream, limit.total_seconds())
         self.defer(
             trigger=ActTrigger(
@@ -165,7 +235,7 @@ class VerifyActOperator(_ActsOperator):
             self.log.info("stream=%s %s: %s", asked.stream, asked.act, event["evidence"])
             return dict(event)
         missing = "did not come about" if event["stage"] == Stage.FAILED else "has not come about in time"
-        raise AirflowFailException(f"{asked.act} {asked.stream} {missing}: {event['evidence']}")
+        raise AirflowFailException(f"{event['evidence']}\n{asked.act} {asked.stream} {missing}")
 
 
 def _scalars(awaits: AwaitedStart | None) -> dict[str, int]:

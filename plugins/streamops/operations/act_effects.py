@@ -1,6 +1,6 @@
 """Sentences of a plan: what a driver and a supervisor will make of a request. Pure."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from streamops.control.attendance import Attendance
@@ -57,17 +57,23 @@ def other_files(drift: Drift) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def next_start(sight: StreamSnapshot, spec: StreamSpec, *requested: Body, wants_running: bool) -> tuple[str, ...]:
-    """What a supervisor will make of it, now that no driver lives: its own decision, on the log with what is requested."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextStart:
+    """What a supervisor will make of a request."""
+
+    effects: tuple[str, ...]
+    in_vain: str = ""
+    """Why no driver comes of it; empty where one may, and where none is wanted."""
+
+
+def next_start(sight: StreamSnapshot, spec: StreamSpec, *requested: Body, wants_running: bool) -> NextStart:
+    """Its own decision, now that no driver lives, on the log with what is requested."""
     state = _after(sight, requested)
     if not wants_running:
-        return (f"it stays stopped until `streamops start {spec.name}`",)
+        return NextStart(effects=(f"it stays stopped until `streamops start {spec.name}`",))
     if rests(state, spec):
-        return (
-            f"it rests until its next run ({spec.schedule.cron} {spec.schedule.timezone})"
-            if spec.schedule
-            else "it rests",
-        )
+        when = f" until its next run ({spec.schedule.cron} {spec.schedule.timezone})" if spec.schedule else ""
+        return NextStart(effects=(f"it rests{when}",))
     is_adopted = any(isinstance(body, Adopted) for body in requested)
     seen = replace(sight.seen, state=state, epochs=(), epochs_ahead=0 if is_adopted else sight.seen.epochs_ahead)
     decision = decide(seen, spec, mine=frozenset())
@@ -75,18 +81,20 @@ def next_start(sight: StreamSnapshot, spec: StreamSpec, *requested: Body, wants_
     what = f"a start now is {plan.safety}: {plan.summary}"
     match decision.action:
         case Action.CLAIM:
-            return (what, f"a supervisor claims epoch {decision.epoch} at its next look")
+            return NextStart(effects=(what, f"a supervisor claims epoch {decision.epoch} at its next look"))
         case Action.PARK:
-            return (decision.reason, "a supervisor parks it again")
+            return NextStart(effects=(decision.reason, "a supervisor parks it again"), in_vain=decision.reason)
         case Action.PARKED:
-            return (f"it stays parked until `streamops release {spec.name}`: {decision.reason}",)
+            stays = f"it stays parked until `streamops release {spec.name}`: {decision.reason}"
+            return NextStart(effects=(stays,), in_vain=stays)
         case Action.BLOCKED:
-            return (f"it stays blocked: {decision.reason}",)
+            stays = f"it stays blocked: {decision.reason}"
+            return NextStart(effects=(stays,), in_vain=stays)
         case Action.WAIT:
             until = f" until {decision.until:%H:%M:%S} UTC" if decision.until else ""
-            return (what, f"a supervisor waits{until}: {decision.reason}")
+            return NextStart(effects=(what, f"a supervisor waits{until}: {decision.reason}"))
         case _:
-            return (what, decision.reason)
+            return NextStart(effects=(what, decision.reason))
 
 
 def _after(sight: StreamSnapshot, requested: tuple[Body, ...]) -> LogState:

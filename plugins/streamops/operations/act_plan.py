@@ -168,8 +168,11 @@ class ActPlan:
     warnings: tuple[str, ...] = ()
     """What keeps it from happening, or makes it cost more than it seems."""
     force: bool = False
+    accepts_unsafe: bool = False
     awaits: AwaitedStart | None = None
     """What shows that it has come about; None where no start follows from it."""
+    in_vain: str = ""
+    """Why no driver comes of it, though one is wanted; empty where one may."""
 
     @property
     def is_needed(self) -> bool:
@@ -180,7 +183,7 @@ class ActPlan:
     def lines(self) -> tuple[str, ...]:
         """The plan, a fact a line."""
         return (
-            f"{self.act} {self.stream}{', forced' if self.force else ''}",
+            f"{self.act} {self.stream}{', forced' if self.force else ''}{', unsafe accepted' if self.accepts_unsafe else ''}",
             f"  because  {self.reason}",
             f"  records  {', '.join(self.records) or 'nothing'}",
             *(f"  then     {effect}" for effect in self.effects),

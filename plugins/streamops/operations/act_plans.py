@@ -16,6 +16,7 @@ from streamops.diagnosis.plan import Safety, accepts
 from streamops.errors import ControlLogError, SettingsError
 from streamops.launch import DriverState
 from streamops.operations.act_effects import (
+    NextStart,
     brought_by_restart,
     budget_of_release,
     in_seconds,
@@ -35,6 +36,7 @@ from streamops.supervision.observation import EpochFacts
 from streamops.supervision.supervisor import Look
 
 NOTHING_FIRST = HandOver()
+NOTHING_FOLLOWS = NextStart(effects=())
 
 
 def plan_stop(sight: StreamSnapshot, spec: StreamSpec, *, reason: str, force: bool = False) -> ActPlan:
@@ -127,19 +129,22 @@ def plan_start(
             f"epoch {confirm_dead} is watched for {in_seconds(halt)} first: a beat that moves refuses this",
             f"epoch {confirm_dead} is recorded as ended, by your word alone",
         )
+    follows = NOTHING_FOLLOWS
     remaining = [facts.epoch.number for facts in look.observation.epochs if facts.epoch.number != confirm_dead]
     if remaining:
         effects += (f"epoch {remaining[-1]} is still open: it goes on if it has not begun to stop, or is replaced",)
     else:
         ended = () if confirm_dead is None else (_ended_by_word(confirm_dead, sight),)
-        effects += next_start(sight, spec, *ended, *((StartRequested(),) if is_stopped else ()), wants_running=True)
+        started = (StartRequested(),) if is_stopped else ()
+        follows = next_start(sight, spec, *ended, *started, wants_running=True)
     return ActPlan(
         act=Act.START,
         stream=spec.name,
         reason=reason,
         records=((DriverEnded.kind,) if confirm_dead is not None else ())
         + ((StartRequested.kind,) if is_stopped else ()),
-        effects=effects,
+        effects=(*effects, *follows.effects),
+        in_vain=follows.in_vain,
         warnings=() if rests(state, spec) else unattended(sight, spec, "nothing starts it"),
         awaits=None
         if rests(state, spec)
@@ -166,17 +171,20 @@ def plan_release(
     if accepts_unsafe:
         effects += ("the next start, and only that one, goes ahead although its plan is not safe",)
     wants_running = state.desire is Desire.RUNNING and not rests(state, spec)
+    follows = NOTHING_FOLLOWS
     if sight.look.observation.epochs:
         effects += (f"epoch {sight.look.observation.epochs[-1].epoch.number} is not touched",)
     else:
         released = Released(accepts_unsafe=accepts_unsafe)
-        effects += next_start(sight, spec, released, wants_running=state.desire is Desire.RUNNING)
+        follows = next_start(sight, spec, released, wants_running=state.desire is Desire.RUNNING)
     return ActPlan(
         act=Act.RELEASE,
         stream=spec.name,
         reason=reason,
         records=(Released.kind,),
-        effects=effects,
+        effects=(*effects, *follows.effects),
+        in_vain=follows.in_vain,
+        accepts_unsafe=accepts_unsafe,
         warnings=unattended(sight, spec, "nothing starts it") if wants_running else (),
         awaits=_next(state) if wants_running else None,
     )
@@ -198,6 +206,17 @@ def plan_adopt(
         raise ControlLogError(f"stream {spec.name}: its checkpoint has a control log already, nothing to adopt")
     if checkpoint is None or (checkpoint.is_new and not is_behind and not from_stream):
         raise ControlLogError(f"stream {spec.name}: its checkpoint is new, nothing to adopt")
+    follows = next_start(
+        sight,
+        spec,
+        Adopted(
+            stream=spec.name,
+            position=_stands(sight),
+            epochs_seen=look.observation.epochs_ahead,
+            from_stream=from_stream,
+        ),
+        wants_running=state.desire is Desire.RUNNING,
+    )
     return ActPlan(
         act=Act.ADOPT,
         stream=spec.name,
@@ -207,18 +226,9 @@ def plan_adopt(
             *_watched_first(hand_over, spec),
             f"query {checkpoint.query_id or 'without id'} at batch {checkpoint.last_offset} becomes ours",
             *((f"its control log goes over from {from_stream} to {spec.name}",) if from_stream else ()),
-            *next_start(
-                sight,
-                spec,
-                Adopted(
-                    stream=spec.name,
-                    position=_stands(sight),
-                    epochs_seen=look.observation.epochs_ahead,
-                    from_stream=from_stream,
-                ),
-                wants_running=state.desire is Desire.RUNNING,
-            ),
+            *follows.effects,
         ),
+        in_vain=follows.in_vain,
     )
 
 
@@ -276,15 +286,17 @@ def refuse_if_seen_alive(look: Look, spec: StreamSpec, *, epoch: int) -> EpochFa
 
 def _released_by_restart(sight: StreamSnapshot, spec: StreamSpec, parked: Note, *, reason: str) -> ActPlan:
     state = sight.look.observation.state
+    follows = next_start(sight, spec, Released(), wants_running=True)
     return ActPlan(
         act=Act.RESTART,
         stream=spec.name,
         reason=reason,
         records=(Released.kind,),
+        in_vain=follows.in_vain,
         effects=(
             f"it is parked, so no driver lives: {parked.reason}",
             f"it is released: {budget_of_release(state)}",
-            *next_start(sight, spec, Released(), wants_running=True),
+            *follows.effects,
         ),
         warnings=unattended(sight, spec, "nothing starts it"),
         awaits=_next(state),
@@ -317,6 +329,7 @@ def _without_waiting(sight: StreamSnapshot, spec: StreamSpec, *, reason: str) ->
     is_skipped = decision.action is Action.WAIT and decision.until is not None and state.maintenance is None
     if state.newest is None or not is_skipped:
         return _nothing(Act.RESTART, spec, reason, _no_driver(sight, spec), awaits=_next(state))
+    follows = next_start(sight, spec, RestartRequested(epoch=state.newest.number), wants_running=True)
     return ActPlan(
         act=Act.RESTART,
         stream=spec.name,
@@ -325,8 +338,9 @@ def _without_waiting(sight: StreamSnapshot, spec: StreamSpec, *, reason: str) ->
         effects=(
             f"the wait until {decision.until:%H:%M:%S} UTC is skipped ({decision.reason})",
             *brought_by_restart(state.newest.claim, sight.around.declaration),
-            *next_start(sight, spec, RestartRequested(epoch=state.newest.number), wants_running=True),
+            *follows.effects,
         ),
+        in_vain=follows.in_vain,
         warnings=unattended(sight, spec, "nothing starts a driver"),
         awaits=_next(state),
     )

@@ -101,7 +101,7 @@ class StreamOperations:
             epoch, reason, refuse=lambda: refuse_if_seen_alive(self.supervisor.look(), self.spec, epoch=epoch)
         )
 
-    def plan(self, act: Act, *, reason: str, force: bool = False) -> ActPlan:
+    def plan(self, act: Act, *, reason: str, force: bool = False, accepts_unsafe: bool = False) -> ActPlan:
         """The plan of one of the four acts. Raises what the plans raise, and StreamOpsError."""
         sight = self.sight()
         match act:
@@ -112,7 +112,8 @@ class StreamOperations:
             case Act.START:
                 return plan_start(sight, self.spec, reason=reason, hand_over=self.requests.hand_over(act))
             case Act.RELEASE:
-                return plan_release(sight, self.spec, reason=reason, hand_over=self.requests.hand_over(act))
+                first = self.requests.hand_over(act, accepts_unsafe=accepts_unsafe)
+                return plan_release(sight, self.spec, reason=reason, accepts_unsafe=accepts_unsafe, hand_over=first)
             case _:
                 raise ControlLogError(f"{act} is not an act that this desk plans")
 
@@ -121,12 +122,12 @@ class StreamOperations:
         try:
             record = self._append(plan)
         except ControlLogError:
-            now = self.plan(plan.act, reason=plan.reason, force=plan.force)
+            now = self._anew(plan)
             if now.is_needed:
                 raise
             return Carried(plan=now, record=None)
         if record is None:
-            return Carried(plan=self.plan(plan.act, reason=plan.reason, force=plan.force), record=None)
+            return Carried(plan=self._anew(plan), record=None)
         return Carried(plan=plan, record=record)
 
     def limit(self, act: Act, *, force: bool = False) -> timedelta:
@@ -159,11 +160,14 @@ class StreamOperations:
         backwards = records_backwards(self._storage, control_folder(self.spec.checkpoint))
         return find_request(backwards, mark, since=since)
 
+    def _anew(self, plan: ActPlan) -> ActPlan:
+        return self.plan(plan.act, reason=plan.reason, force=plan.force, accepts_unsafe=plan.accepts_unsafe)
+
     def _append(self, plan: ActPlan) -> Record | None:
         if plan.act is Act.STOP:
             return self.requests.stop(plan.reason, force=plan.force)
         if plan.act is Act.START:
             return self.requests.start(plan.reason)
         if plan.act is Act.RELEASE or plan.records == (Released.kind,):
-            return self.requests.release(plan.reason)
+            return self.requests.release(plan.reason, accepts_unsafe=plan.accepts_unsafe)
         return self.requests.restart(plan.reason, force=plan.force)
