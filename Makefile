@@ -4,7 +4,11 @@ PYTHON := .venv/bin/python
 MINUTES ?= 10
 # pytest runs them in this order, the fast ones first. Folders that do not exist yet are left out.
 FAST_TESTS := $(wildcard tests/unit tests/behaviour tests/fuzz tests/bench tests/test_*.py)
-SLOW_TESTS := $(wildcard tests/kafka tests/airflow tests/spark tests/jobs tests/e2e)
+SLOW_TESTS := $(wildcard tests/e2e tests/airflow tests/spark tests/jobs tests/kafka)
+# Each file in one of so many processes, in that order: the tests of a file share its servers. Those that take longest come first
+# of the slow ones, so that no process works alone at the end.
+WORKERS ?= 2
+LANES = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test test-all conformance damage record-checkpoints quiet-check fuzz bench demo chaos chaos-model chaos-stock chaos-airflow chaos-runs catchup-duel lint types layers check lock sandbox-up sandbox-down clean
@@ -15,12 +19,12 @@ help: ## print this list
 setup: ## put Python packages, jars and tools in place (minutes once, then under a second)
 	@config/setup.sh
 
-test: setup ## run the tests in one pytest run, the fast ones first (PYTEST_ARGS="-k name" narrows it)
-	$(PYTHON) -m pytest -m "not catalogue and not thorough" --durations=20 $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
+test: setup ## run the tests in one pytest run of two processes, the fast ones first (PYTEST_ARGS="-k name" narrows it, WORKERS=1)
+	$(PYTHON) -m pytest $(LANES) -m "not catalogue and not thorough" --durations=20 $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
 
 test-all: setup ## the same with what takes minutes and the trials of all jobs; their accounts in .sandbox/jobs.jsonl
 	@mkdir -p .sandbox && rm -f .sandbox/jobs.jsonl
-	STREAMOPS_TRIALS=.sandbox/jobs.jsonl $(PYTHON) -m pytest $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
+	STREAMOPS_TRIALS=.sandbox/jobs.jsonl $(PYTHON) -m pytest $(LANES) $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
 
 conformance: setup ## foretell starts on damaged checkpoints, start the pinned Spark on them, compare (.sandbox/conformance.json)
 	STREAMOPS_CONFORMANCE=.sandbox/conformance.json $(PYTHON) -m pytest -q tests/spark/test_conformance.py \
@@ -89,7 +93,7 @@ layers: setup ## check who imports whom, with import-linter
 	.venv/bin/lint-imports --no-logo
 
 check: lint types layers ## before a commit: lint, types, layers and the fast tests
-	$(PYTHON) -m pytest $(FAST_TESTS) $(PYTEST_ARGS)
+	$(PYTHON) -m pytest $(LANES) $(FAST_TESTS) $(PYTEST_ARGS)
 
 LOCK = .tools/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet

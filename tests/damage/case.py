@@ -229,6 +229,8 @@ def _of_repair(report: Record, truth: Truth, *, says_repeats: bool) -> tuple[str
         return "repaired", "as it was said, batches came again"
     if truth.is_bad and truth.is_excused:
         return "open", judgement.why
+    if truth.is_bad and judgement.result is Result.WARNED:
+        return "open", judgement.why
     if truth.is_bad:
         return "wrong_repair", f"{safety} after the repair, and it {truth.went}"
     return "repaired", judgement.why

@@ -256,7 +256,7 @@ def _conf_of_entry_below(patient: Patient, finding: Finding) -> None:
     header, other = _header(file), _header(below)
     if key[0] not in other["conf"]:
         raise CannotBeDoneError(f"offsets/{batch - 1} has no {key[0]}")
-    header["conf"][key[0]] = other["conf"][key[0]]
+    header["conf"] = (header.get("conf") or {}) | {key[0]: other["conf"][key[0]]}
     _write_header(file, header)
 
 
@@ -436,7 +436,9 @@ def _has_all_files(patient: Patient) -> bool:
 
 def _restore_named_commits(patient: Patient, finding: Finding) -> None:
     """Of the table that is read, each with its checksum."""
-    for version in re.findall(r"(\d{20})\.(?:json|crc)", str(finding["evidence"])):
+    evidence = str(finding["evidence"])
+    lacking = [f"{int(version):020d}" for version in re.findall(r"lacks version (\d+)", evidence)]
+    for version in (*re.findall(r"(\d{20})\.(?:json|crc)", evidence), *lacking):
         for suffix in ("json", "crc"):
             if (patient.copy / "in" / "_delta_log" / f"{version}.{suffix}").exists():
                 patient.restore(f"in/_delta_log/{version}.{suffix}")

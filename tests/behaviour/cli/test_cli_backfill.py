@@ -715,6 +715,7 @@ def test_a_backfill_that_is_done_is_finished_although_its_end_is_not_on_record(o
 
 def test_a_backfill_that_nobody_carries_on_shows_in_the_status_of_the_fleet(orders, elsewhere):
     orders.started()
+    orders.write_batches(committed=7)
     before = orders.run("status").code
     begun(orders, elsewhere)
     orders.launcher.end(orders.launcher.drivers[-1])
@@ -730,6 +731,7 @@ def test_a_backfill_that_nobody_carries_on_shows_in_the_status_of_the_fleet(orde
 
 def test_a_backfill_that_nobody_carries_on_for_five_minutes_is_found_by_the_reconciler(orders, elsewhere):
     orders.started()
+    orders.write_batches(committed=7)
     begun(orders, elsewhere)
     orders.launcher.end(orders.launcher.drivers[-1])
 
