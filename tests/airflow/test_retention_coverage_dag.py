@@ -193,9 +193,9 @@ def test_a_stream_that_lost_records_fails_its_task_with_the_table_in_its_log(rea
         run_report(readers.config, shown)
 
     assert str(failed.value) == "orders: critical: the round found critical: records-partly-lost"
-    table = [line.split() for line in caplog.text.splitlines() if line.startswith(("partition", "orders-0"))]
-    assert table[0][:6] == ["partition", "standing", "next", "earliest", "latest", "lag"]
-    assert table[1][:6] == ["orders-0", "partly-lost", "50", "80", "100", "50"]
+    table = [line.split() for line in caplog.text.splitlines() if line.startswith(("query", "orders "))]
+    assert table[0][:7] == ["query", "partition", "standing", "next", "earliest", "latest", "lag"]
+    assert table[1][:7] == ["orders", "orders-0", "partly-lost", "50", "80", "100", "50"]
 
 
 def test_a_warning_succeeds_with_the_report_in_its_log(readers, caplog):

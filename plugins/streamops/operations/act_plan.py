@@ -171,6 +171,8 @@ class ActPlan:
     accepts_unsafe: bool = False
     awaits: AwaitedStart | None = None
     """What shows that it has come about; None where no start follows from it."""
+    ends: tuple[int, ...] = ()
+    """Epochs whose drivers are to end for good."""
     in_vain: str = ""
     """Why no driver comes of it, though one is wanted; empty where one may."""
 

@@ -52,6 +52,7 @@ def plan_stop(sight: StreamSnapshot, spec: StreamSpec, *, reason: str, force: bo
         records=(StopRequested.kind,),
         effects=(*(stop_effect(facts, spec, force=force) for facts in epochs), no_restart),
         warnings=unattended(sight, spec, "a driver that does not stop by itself is not killed") if epochs else (),
+        ends=tuple(facts.epoch.number for facts in epochs),
         force=force,
     )
 

@@ -113,10 +113,13 @@ def by_urgency(partitions: Sequence[PartitionLag]) -> tuple[PartitionLag, ...]:
     return tuple(sorted(partitions, key=_urgency))
 
 
-def _urgency(one: PartitionLag) -> tuple[bool, bool, float, int]:
+def _urgency(one: PartitionLag) -> tuple[bool, bool, float, int, str, str, int]:
+    """Those that are alike by query and number, so that each look shows them at the same place."""
     standing = one.coverage.standing
     left = one.act_by.timestamp() if one.act_by else float("inf")
-    return (not standing.is_lossy, standing is not PartitionState.UNKNOWN, left, -(one.coverage.lag or 0))
+    lag = -(one.coverage.lag or 0)
+    place = (one.checkpoint, one.coverage.topic, one.coverage.partition)
+    return (not standing.is_lossy, standing is not PartitionState.UNKNOWN, left, lag, *place)
 
 
 def judged(partitions: Sequence[PartitionLag], shortfalls: Sequence[str], *, now: datetime) -> tuple[Verdict, str, str]:
@@ -157,6 +160,7 @@ MOST_PARTITIONS = 50
 """Lines shown of one stream; the rest is counted. `streamops lag --json` has all."""
 
 COLUMNS = (
+    "query",
     "partition",
     "standing",
     "next",
@@ -196,10 +200,11 @@ def summary(lag: StreamLag) -> Iterator[str]:
 
 
 def row(one: PartitionLag) -> tuple[str, ...]:
-    """One partition, a text for each column."""
+    """One partition, a text for each column; the query by the last part of its checkpoint's address."""
     coverage, foretold = one.coverage, one.forecast
     figures = (coverage.start, coverage.earliest, coverage.latest, coverage.lag)
     return (
+        one.checkpoint.rstrip("/").rpartition("/")[2],
         f"{coverage.topic}-{coverage.partition}",
         str(coverage.standing),
         *("" if figure is None else str(figure) for figure in figures),

@@ -69,7 +69,10 @@ def with_pace(foretold: Forecast, waiting: Waiting, pace: Pace, *, now: datetime
     """
     if foretold.basis in (Basis.NOTHING_TO_LOSE, Basis.KEPT):
         return foretold
-    told = f"it reads {_a_minute(pace.reads)} offsets a minute, and {_a_minute(pace.closes)} may be deleted"
+    told = (
+        f"when it was last seen reading, it read {_a_minute(pace.reads)} offsets a minute, and Kafka may delete"
+        f" {_a_minute(pace.closes)} a minute"
+    )
     if pace.keeps:
         near = _near_the_edge(foretold, waiting, now, margin)
         return Forecast(basis=Basis.KEEPS_PACE, not_before=near, expected=near and foretold.expected, reason=told)

@@ -265,6 +265,11 @@ class TextOutput:
         else:
             numbers = ", ".join(str(number) for number in result.numbers)
             self._console.print(f"{plan.stream}: {' and '.join(plan.records)} recorded (record {numbers})")
+            if plan.ends and result.has_ended is None:
+                self._console.print(
+                    f"{plan.stream}: epoch {plan.ends[-1]} has not ended yet, its driver may still be in a batch: `streamops"
+                    f" status {plan.stream}` tells when it has, and --wait waits for it"
+                )
         if line := _progress_line(result):
             self._console.print(f"{plan.stream}: {line}")
 

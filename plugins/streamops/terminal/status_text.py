@@ -201,9 +201,9 @@ def partition_table(lag: StreamLag) -> Table:
     """One partition a line."""
     table = _table(COLUMNS, figures=FIGURES)
     for one in lag.partitions[:MOST_PARTITIONS]:
-        partition, standing, *cells = map(Text, row(one))
+        query, partition, standing, *cells = map(Text, row(one))
         standing.stylize(_lag_style(one.coverage.standing))
-        table.add_row(partition, standing, *cells)
+        table.add_row(query, partition, standing, *cells)
     return table
 
 

@@ -40,9 +40,9 @@ def test_a_dead_stream_shows_its_lag_and_its_deadline(dead: Terminal) -> None:
         "the first record that waits may be deleted from 2026-03-08 11:00:00 UTC on (in 6d): act by"
         " 2026-03-08 10:30:00 UTC" in answer.out
     )
-    assert [line.split()[:8] for line in answer.out.splitlines()[5:]] == [
-        ["orders-0", "covered", "150", "0", "450", "300", "2026-03-08", "11:00:00"],
-        ["orders-1", "covered", "260", "0", "260", "0"],
+    assert [line.split()[:9] for line in answer.out.splitlines()[5:]] == [
+        ["orders", "orders-0", "covered", "150", "0", "450", "300", "2026-03-08", "11:00:00"],
+        ["orders", "orders-1", "covered", "260", "0", "260", "0"],
     ]
 
 

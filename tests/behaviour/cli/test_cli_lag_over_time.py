@@ -65,7 +65,7 @@ def test_a_query_that_keeps_pace_is_quiet_though_what_waits_is_old(seen: Termina
     answer = seen.run("lag", "orders")
 
     assert answer.code == 0
-    assert "it reads 150 offsets a minute, and 100 may be deleted" in answer.out
+    assert "it read 150 offsets a minute, and Kafka may delete 100 a minute" in answer.out
     assert "act by" not in answer.out
 
 
@@ -89,7 +89,7 @@ def test_a_living_query_on_which_the_deletions_close_in_is_warned_with_its_headr
     assert answer.code == 3
     assert answer.out.startswith(
         "orders: warning: orders-0: what is deleted closes in on the query:"
-        " it reads 40 offsets a minute, and 100 may be deleted\n"
+        " when it was last seen reading, it read 40 offsets a minute, and Kafka may delete 100 a minute\n"
     )
     assert "from 2026-03-01 14:38:20 UTC on (in 2h): act by 2026-03-01 14:08:20 UTC" in answer.out
 

@@ -39,7 +39,9 @@ def test_stop_tells_its_plan_and_records_the_request(terminal: Terminal) -> None
     assert answer.code == 0
     assert "epoch 1 finishes its batch and stops; after 120 s a supervisor kills it" in answer.err
     assert "no restart until `streamops start orders`" in answer.err
-    assert answer.out == "orders: stop_requested recorded (record 2)\n"
+    recorded, standing = answer.out.splitlines()
+    assert recorded == "orders: stop_requested recorded (record 2)"
+    assert standing.startswith("orders: epoch 1 has not ended yet")
     record = terminal.records()[-1]
     assert (record.body.kind, record.reason) == ("stop_requested", "upgrade")
     assert record.by.actor.startswith("person:")

@@ -102,7 +102,7 @@ def test_a_living_query_on_which_the_deletions_close_in_is_told_and_one_that_kee
 
     # 10 000 offsets were between them at first; 6 400 are left, of which 60 go a minute.
     assert told(readers) == ["orders: no verdict -> warning (deadline-near)"]
-    assert "it reads 40 offsets a minute, and 100 may be deleted" in readers.look("orders").report[0]
+    assert "it read 40 offsets a minute, and Kafka may delete 100 a minute" in readers.look("orders").report[0]
     assert readers.kept("clicks") == ["ok"] * 13
 
 

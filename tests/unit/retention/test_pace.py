@@ -51,7 +51,7 @@ def test_a_slow_query_is_told_the_headroom_that_it_has_left():
     assert foretold.expected == NOW + 1_000 * MINUTE
     # What is deleted at a time, 500 here, may just be due.
     assert foretold.not_before == NOW + 59_500 / 60 * MINUTE
-    assert "it reads 40 offsets a minute, and 100 may be deleted" in foretold.reason
+    assert "it read 40 offsets a minute, and Kafka may delete 100 a minute" in foretold.reason
 
 
 @pytest.mark.fault("B33")
