@@ -165,7 +165,7 @@ def _kafka(session: SparkSession, task: Task, folder: str) -> DataFrame:
         "subscribe": Path(task["folder"]).name,
         "startingOffsets": "earliest",
         "maxOffsetsPerTrigger": "2",
-        "kafkaConsumer.pollTimeoutMs": "3000",
+        "kafkaConsumer.pollTimeoutMs": "15000",
         "fetchOffset.numRetries": "1",
         "kafka.default.api.timeout.ms": "5000",
         "kafka.request.timeout.ms": "4000",

@@ -7,6 +7,7 @@ What is proven, in order:
    which no number of red runs pauses. Mended, the fault goes away.
 3. A broken DAG file of somebody else's beside ours touches nothing.
 4. A stream that left the file by mistake is restarted all the same, and its DAG stays.
+5. A forced act in the form waits for a person's answer with its plan: rejected it changes nothing, approved it is put on record.
 
 Drivers are processes that sleep: neither Spark nor Kafka is needed.
 """
@@ -37,6 +38,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 PROJECT = Path(__file__).parents[2]
 FLEET = ("streamops_reconcile", "streamops_checkpoint_health", "streamops_retention_coverage")
 CONFIG_ERRORS = "streamops_config_errors"
+FORM = "streamops_ops"
 HOSTILE = {
     # Seconds. Shorter than a slice of supervision takes here, and far shorter than the usual 600.
     "AIRFLOW__CORE__DEFAULT_TASK_EXECUTION_TIMEOUT": "1",
@@ -48,6 +50,8 @@ HOSTILE = {
     # A DAG that its file does not give any more is gone after this time, 50 s by default.
     "AIRFLOW__DAG_PROCESSOR__STALE_DAG_THRESHOLD": "10",
 }
+A_PERSON_READS = 10
+"""Seconds. Airflow 3.3 loses the end of a task that goes on in the moment in which it was put aside (issues 72716 and 71580)."""
 SPARK_SUBMIT = "#!/bin/sh\nexec sleep 3600\n"
 
 
@@ -101,6 +105,24 @@ class Installation:
         except AirflowRefusedError:
             return []
         return [run.state for run in reversed(runs) if run.state in ("success", "failed")]
+
+    def ask(self, **form: object) -> str:
+        """The form of acts, filled in; the id of the run, whose approval waits for an answer."""
+        run = self.api.start_run(FORM, {"stream": "orders", "reason": "tried", **form})
+        assert eventually(lambda: self.states_of(run).get("approve") == "awaiting_input"), self.states_of(run)
+        return run
+
+    def answer(self, run: str, option: str) -> None:
+        time.sleep(A_PERSON_READS)
+        path = f"dags/{FORM}/dagRuns/{run}/taskInstances/approve/-1/hitlDetails"
+        self.api.patch(path, {"chosen_options": [option], "params_input": {}})
+
+    def plan_before_people(self, run: str) -> str:
+        (asked,) = self.api.get(f"dags/{FORM}/dagRuns/{run}/hitlDetails")["hitl_details"]
+        return str(asked["body"])
+
+    def states_of(self, run: str) -> dict[str, str | None]:
+        return {task.task_id: task.state for task in self.api.task_instances(FORM, run)}
 
     def dag(self, dag: str) -> dict[str, object]:
         return self.api.get(f"dags/{dag}")
@@ -190,6 +212,30 @@ def test_a_stream_that_left_the_file_by_mistake_is_restarted(installation: Insta
 
     assert eventually(lambda: installation.epoch("returns") == 2)
     assert installation.dag("stream__returns")["is_stale"] is False
+
+
+def test_a_forced_act_waits_for_a_person(installation: Installation) -> None:
+    epoch = installation.epoch("orders")
+
+    rejected = installation.ask(act="stop", force=True)
+    assert "stop orders, forced" in installation.plan_before_people(rejected)
+    installation.answer(rejected, "Reject")
+    assert eventually(lambda: installation.states_of(rejected)["verify"] == "skipped")
+    assert installation.states_of(rejected)["act"] == "skipped"
+    assert installation.epoch("orders") == epoch
+
+    approved = installation.ask(act="stop", force=True)
+    installation.answer(approved, "Approve")
+    assert eventually(lambda: installation.states_of(approved)["verify"] == "success")
+    stopped = installation.log("orders").desired
+    assert stopped is not None
+    assert "(approved by " in stopped.reason
+    assert installation.epoch("orders") == 0
+
+    harmless = installation.api.start_run(FORM, {"stream": "orders", "reason": "tried", "act": "start"})
+    assert eventually(lambda: installation.states_of(harmless).get("act") == "success")
+    assert installation.states_of(harmless)["approve"] == "success"
+    assert eventually(lambda: installation.epoch("orders") == epoch + 1)
 
 
 def test_nothing_of_it_is_left_running(installation: Installation) -> None:

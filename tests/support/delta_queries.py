@@ -4,7 +4,8 @@
 for each table the errors of its reads, each empty where there is none, and the numbers that its query has written. Steps:
 `append` (one row, one commit; the first makes the table), `read` (all that is there), `optimize`, `vacuum` (whatever is
 removed), `checkpoint` (of the table's log, which cleans it), `age VERSION MOMENT` (of a commit's file, seconds since 1970),
-`set PROPERTY VALUE`, `sql TEXT` (`{}` for the table's name). `options` of a task are those of the query's source.
+`blank VERSION` (lines behind a commit), `set PROPERTY VALUE`, `sql TEXT` (`{}` for the table's name). `options` of a task are
+those of the query's source.
 """
 
 import json
@@ -54,6 +55,11 @@ class Table:
 
     def age(self, version, moment):
         os.utime(self._table / "_delta_log" / f"{int(version):020d}.json", (float(moment),) * 2)
+
+    def blank(self, version):
+        commit = self._table / "_delta_log" / f"{int(version):020d}.json"
+        commit.write_bytes(commit.read_bytes() + b"\n\n")
+        commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
 
     def set(self, name, *value):
         self._sql(f"alter table {self._name} set tblproperties ('{name}' = '{' '.join(value)}')")

@@ -60,6 +60,8 @@ class NotableCommit:
     columns: Columns | None = None
     """Of the table from this version on; None where the commit does not say, or says it in a form that is not known."""
     changes_metadata: bool = False
+    has_blank_line: bool = False
+    """Whoever reads the table's state passes over it; the source reads each line as an action."""
     reader_version: int = 0
     """`minReaderVersion`, where it changes the protocol."""
     reader_features: tuple[str, ...] = ()
@@ -100,7 +102,8 @@ def read_pending(storage: ReadableStorage, table: str, *, first: int) -> Pending
         found = replace(found, committed_at=times.get(lowest), is_whole=len(chosen) == len(commits))
         reading = _Reading()
         for version, name in chosen:
-            reading.take(version, _actions(storage, table, name))
+            address = join(table, DELTA_LOG, name)
+            reading.take(version, storage.read(address, limit=MAX_BYTES), address)
         removed = reading.removed
         looked_for = _looked_for(storage, table, [*removed, *reading.kept][:MAX_FILES_ASKED])
         lost = (*looked_for[: len(removed)], *(file for file in looked_for[len(removed) :] if file.is_there is False))
@@ -149,11 +152,12 @@ class _Reading:
         ]
         return sorted(kept, key=lambda file: (file.version, file.index))
 
-    def take(self, version: int, actions: Iterator[dict[str, object]]) -> None:
+    def take(self, version: int, content: bytes, address: str) -> None:
         """The next commit."""
         index = 0
-        commit = NotableCommit(version=version)
-        for action in actions:
+        has_blank_line = any(not line.strip() for line in content.splitlines())
+        commit = NotableCommit(version=version, has_blank_line=has_blank_line)
+        for action in actions_in(content, address):
             add, remove = action.get("add"), action.get("remove")
             metadata, protocol = action.get("metaData"), action.get("protocol")
             # Files that only moved rows about are no input: their rows were read where they came in (OPTIMIZE).
@@ -168,7 +172,7 @@ class _Reading:
                 commit = _with_metadata(commit, metadata)
             if isinstance(protocol, dict):
                 commit = _with_protocol(commit, protocol)
-        if commit.removes or commit.changes_metadata or commit.reader_version:
+        if commit.removes or commit.changes_metadata or commit.has_blank_line or commit.reader_version:
             self.notable.append(commit)
 
     def _take_out(self, remove: dict[str, object]) -> None:
@@ -209,15 +213,11 @@ def _columns_before(storage: ReadableStorage, table: str, notable: Sequence[Nota
         return None
     commits = commits_from(storage, table, max(0, first - MAX_LOOKED_BACK))
     for name in reversed([name for version, name in commits if version < first]):
-        for action in _actions(storage, table, name):
+        address = join(table, DELTA_LOG, name)
+        for action in actions_in(storage.read(address, limit=MAX_BYTES), address):
             if isinstance(metadata := action.get("metaData"), dict):
                 return columns_of(metadata.get("schemaString"))
     return None
-
-
-def _actions(storage: ReadableStorage, table: str, name: str) -> Iterator[dict[str, object]]:
-    address = join(table, DELTA_LOG, name)
-    return actions_in(storage.read(address, limit=MAX_BYTES), address)
 
 
 def _looked_for(storage: ReadableStorage, table: str, files: Sequence[RemovedFile]) -> tuple[RemovedFile, ...]:
@@ -290,6 +290,8 @@ class Stop:
 def stop_of(commit: NotableCommit, pending: PendingVersions, options: Options) -> Stop | None:
     """Why a source with these options stops at one of the commits that it has yet to read; None where it does not."""
     given = {name.lower() for name, value in options if value.strip().lower() != "false"}
+    if commit.has_blank_line:
+        return _BLANK
     reads_changes = bool(given & _CHANGE_FEED)
     if commit.removes and not reads_changes:
         if commit.adds and not given & _ALLOW_CHANGES:
@@ -334,6 +336,11 @@ _CHANGED = Stop(
     repair="set `skipChangeCommits` on the source, which leaves such commits out; or begin a new checkpoint with"
     " `startingVersion` behind it",
     error="DELTA_SOURCE_TABLE_IGNORE_CHANGES",
+)
+_BLANK = Stop(
+    what="has a blank line in its commit, where the source expects an action",
+    repair="take the blank lines out of the commit's file in `_delta_log`, and delete its hidden `.crc` if there is one",
+    error="end-of-input",
 )
 _DELETED = Stop(
     what="deletes rows",

@@ -37,6 +37,27 @@ def stops(*commits, options=()):
     return [stop.error or stop.what for commit in found.notable if (stop := stop_of(commit, found, given))]
 
 
+@pytest.mark.parametrize("options", [(), ("ignoreChanges",), ("readChangeFeed",)])
+@pytest.mark.parametrize("content", [b'{"add":{}}\n\n', b'{"add":{}}\n\n{"add":{}}\n', b"\n", b'{"add":{}}\n \n'])
+def test_a_blank_line_stops_it_whatever_it_is_told(content, options):
+    storage = MemoryStorage()
+    storage.write(f"{TABLE}/_delta_log/{1:020d}.json", content)
+    found = read_pending(storage, TABLE, first=1)
+
+    (commit,) = found.notable
+    stop = stop_of(commit, found, [(name, "true") for name in options])
+
+    assert stop is not None
+    assert stop.error == "end-of-input"
+
+
+def test_the_end_of_the_last_line_is_no_blank_line():
+    storage = MemoryStorage()
+    storage.write(f"{TABLE}/_delta_log/{1:020d}.json", b'{"add":{}}\n')
+
+    assert read_pending(storage, TABLE, first=1).notable == ()
+
+
 @pytest.mark.parametrize(
     ("commit", "options", "error"),
     [
