@@ -1,4 +1,4 @@
-"""Compares what is declared with what runs, every minute: red while a stream is lost, doubled or unsupervised."""
+"""Compares what is declared with what runs, every minute: red while a stream is lost, doubled, unsupervised, parked or ill."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ fleet = declared_fleet(__file__, "reconcile")
 if fleet.has_streams:
     with explicit_dag(
         fleet.dag_id("streamops_reconcile"),
-        description="Compares what is declared with what runs: red while a stream is lost, doubled or unsupervised",
+        description="Compares what is declared with what runs: red while a stream is lost, unsupervised, parked or ill",
         schedule=timedelta(minutes=1),
         # The next run comes in a minute; a task that hangs must not keep it from coming.
         slice_limit=timedelta(minutes=5),

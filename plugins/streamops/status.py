@@ -48,8 +48,8 @@ class Phase(StrEnum):
 ATTENTION = frozenset({Phase.PARKED, Phase.BLOCKED, Phase.UNKNOWN})
 """Phases that do not pass without a person."""
 
-STANDING = frozenset({Phase.STOPPED, Phase.IDLE, Phase.WAITING, Phase.PARKED, Phase.BLOCKED})
-"""Phases in which no driver lives, and in which the checkpoint can be read."""
+GETTING_ON = frozenset({Phase.RUNNING, Phase.STARTING, Phase.STOPPING})
+"""Phases of a driver that lives and does what it should."""
 
 QUIET_AFTER = timedelta(seconds=20)
 """Longer than a source that answers lets a batch be planned: time to ask anew whether it does."""
@@ -70,8 +70,12 @@ class StreamStatus:
     needs_attention: bool = False
     due: Action | None = None
     """What a supervisor has to do next; stays as it is where nobody supervises."""
+    is_read: bool = True
+    """False where its facts could not be had."""
     epoch: int | None = None
     """The newest one; None before the first claim."""
+    claimed_at: datetime | None = None
+    """When the newest one was claimed."""
     batch: int | None = None
     """The newest batch that the driver has reported, or else that the control log has seen committed."""
     queries: tuple[QueryBeat, ...] = ()
@@ -132,8 +136,8 @@ class StreamStatus:
         return next((one for one in self.queries if one.is_planning_for(QUIET_AFTER)), None)
 
     @property
-    def verdict(self) -> Verdict:
-        """The worse one of checkpoint and retention; `ok` where neither was asked."""
+    def verdict(self) -> Verdict | None:
+        """The worse one of checkpoint and retention; None where neither was judged."""
         return StreamVerdicts(checkpoint=self.checkpoint, retention=self.retention).worst
 
     @property
@@ -166,6 +170,7 @@ class StreamStatus:
             phase=Phase.UNKNOWN,
             reason=reason,
             needs_attention=True,
+            is_read=False,
             declared_spec=spec_fingerprint(spec_text(spec)),
         )
 
@@ -191,6 +196,7 @@ def stream_status(look: Look, spec: StreamSpec, *, around: ActContext | None = N
         needs_attention=decision.needs_attention or phase in ATTENTION or is_left,
         due=None if decision.action in RESTING else decision.action,
         epoch=state.newest.number if state.newest else None,
+        claimed_at=state.newest.claimed.at if state.newest else None,
         batch=_batch(facts, state),
         queries=facts.heartbeat.queries if facts and facts.heartbeat else (),
         beat_at=beat_at,

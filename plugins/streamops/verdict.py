@@ -58,11 +58,11 @@ class StreamVerdicts:
     """Whether what it has yet to read is still kept; of a stream that reads Kafka."""
 
     @property
-    def worst(self) -> Verdict:
-        """Of both; OK where neither was judged."""
+    def worst(self) -> Verdict | None:
+        """Of both; None where neither was judged."""
         order = tuple(Verdict)
         found = (one.verdict for one in (self.checkpoint, self.retention) if one)
-        return max(found, key=order.index, default=Verdict.OK)
+        return max(found, key=order.index, default=None)
 
 
 class AtStart(StrEnum):

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
-from airflow.providers.standard.exceptions import HITLTimeoutError
 from airflow.providers.standard.operators import hitl
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, ParamValidationError, TaskAwaitingInput, TaskDeferred
@@ -325,12 +324,23 @@ def test_a_rejected_act_changes_nothing(place, on_call, requests):
     assert place.kinds == before
 
 
+def test_an_act_whose_approval_was_passed_over_is_refused(place, on_call):
+    """Somebody marked `approve` as successful."""
+    place.start()
+    before = place.kinds
+
+    with pytest.raises(AirflowFailException, match="is not approved"):
+        on_call.act("stop", force=True)
+
+    assert place.kinds == before
+
+
 def test_an_act_that_nobody_approves_in_time_fails_and_changes_nothing(place, on_call, requests):
     place.start()
     before = place.kinds
     task = on_call.ask_for_approval("stop", force=True)
 
-    with pytest.raises(HITLTimeoutError):
+    with pytest.raises(AirflowFailException, match="nobody approved it within 30 minutes"):
         task.execute_complete(on_call.context("stop", force=True), {"error": "no answer", "error_type": "timeout"})
 
     assert place.kinds == before
@@ -346,7 +356,7 @@ def test_an_unsafe_start_can_be_accepted_in_the_form(place, on_call, requests):
         on_call.plan("release")
     on_call.plan("release", accept_unsafe=True)
     on_call.ask_for_approval("release", accept_unsafe=True)
-    on_call.act("release", accept_unsafe=True)
+    on_call.act("release", accept_unsafe=True, approved_by="bo")
 
     (request,) = requests
     assert "the next start, and only that one, goes ahead although its plan is not safe" in request["body"]
@@ -437,7 +447,7 @@ def test_another_run_acts_anew(place, on_call):
 def test_force_is_for_stop_and_restart(place, on_call):
     place.start()
 
-    on_call.act("restart", force=True)
+    on_call.act("restart", force=True, approved_by="bo")
 
     assert on_call.records[-1].body.force
 

@@ -161,7 +161,14 @@ class ApproveActOperator(ApprovalOperator):
         answer = super().execute_complete(context, event)
         user = answer["responded_by_user"] or {}
         is_approved = answer["chosen_options"] == [self.APPROVE]
-        return str(user.get("name") or user.get("id") or "") if is_approved else None
+        return str(user.get("name") or user.get("id") or "an unnamed user") if is_approved else None
+
+    def process_trigger_event_error(self, event: dict[str, Any]) -> None:
+        """No retry asks again: who comes late finds the question closed."""
+        minutes = APPROVED_WITHIN.total_seconds() / 60
+        raise AirflowFailException(
+            f"nobody approved it within {minutes:.0f} minutes, and nothing was put on record: {event}"
+        )
 
 
 class ActOperator(_ActsOperator):
@@ -183,6 +190,8 @@ class ActOperator(_ActsOperator):
         desk = desk_of(asked, self.config)
         if found := self._on_record(desk, asked):
             return _scalars(found.awaits)
+        if asked.needs_approval and not self.approved_by:
+            raise AirflowFailException(f"{asked.act} {asked.stream} is not approved: nothing is put on record")
         plan = self._plan(desk, asked)
         try:
             carried = desk.carry_out(plan)

@@ -118,7 +118,7 @@ def _reconciler(settings: Settings) -> Reconciler:
         launcher=LocalLauncher(),
         clock=SystemClock(),
         supervisor_of=partial(supervisor_of, state_root=settings.state_root, actor=actor, may_submit=True),
-        verdicts_of=lambda specs, standing: newest_verdicts(specs, standing, _verdict_ports(settings)),
+        verdicts_of=lambda specs, running_since: newest_verdicts(specs, running_since, _verdict_ports(settings)),
         orchestrator=AirflowFacts(
             frozenset(spec.name for spec in settings.streams if spec.mode is Mode.SCHEDULED),
             namespace=settings.namespace,

@@ -100,7 +100,7 @@ def _reached_before(snapshot: CheckpointSnapshot, folder: str) -> int:
     if facts.previous is None or facts.previous.batch != facts.last_offset - 1:
         return UNTOLD
     found = facts.previous.offset_by_source.get(folder)
-    below = facts.earlier.offset_by_source.get(folder) if facts.earlier else None
+    below = facts.earlier.offset_by_source.get(folder) if facts.earlier and facts.has_pending_batch else None
     if not isinstance(found, FileOffset) or (isinstance(below, FileOffset) and below.log_offset > found.log_offset):
         return UNTOLD
     return found.log_offset

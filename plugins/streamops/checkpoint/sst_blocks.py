@@ -37,8 +37,8 @@ class SstTrouble:
     """Whether it is a block of rows: whoever opens the file does not read it, and whoever looks for its rows fails."""
 
 
-PROPERTIES = b"rocksdb.properties"
-NUMBER = b"rocksdb.original.file.number"
+_PROPERTIES = b"rocksdb.properties"
+_NUMBER_KEY = b"rocksdb.original.file.number"
 
 
 class _UnknownFormatError(Exception):
@@ -82,8 +82,8 @@ def sst_number(content: bytes) -> int | None:
     try:
         (metaindex,) = _handles(content[1 - _FOOTER_SIZE :], 1)
         told = dict(_entries(blocks.unpacked(metaindex)))
-        (properties,) = _handles(told[PROPERTIES], 1)
-        number, _ = _number(dict(_entries(blocks.unpacked(properties)))[NUMBER], 0)
+        (properties,) = _handles(told[_PROPERTIES], 1)
+        number, _ = _number(dict(_entries(blocks.unpacked(properties)))[_NUMBER_KEY], 0)
     except (_UnknownFormatError, IndexError, KeyError, struct.error):
         return None
     return number

@@ -54,7 +54,8 @@ def reconcile(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare what is declared with what is: orphan and lost drivers, streams that nobody looks after.
+    """Compare what is declared with what is: orphan and lost drivers, streams that nobody looks after, that are parked, or whose
+    checkpoint or retention is not well.
 
     Drivers are seen on this host only; of paused and missing DAGs it tells what the DAG `streamops_reconcile` has heard
     lately. Nothing is started here: that is for a supervisor. Without --act nothing changes.
@@ -83,7 +84,7 @@ def _reconciler(session: Session) -> Reconciler:
         launcher=wiring.launcher,
         clock=wiring.clock,
         supervisor_of=supervisor_of,
-        verdicts_of=lambda specs, standing: newest_verdicts(specs, standing, session.verdict_ports()),
+        verdicts_of=lambda specs, running_since: newest_verdicts(specs, running_since, session.verdict_ports()),
         patience=wiring.patience,
     )
     return Reconciler(declared=_declared(settings), doors=doors, author=this_author(ACTOR))

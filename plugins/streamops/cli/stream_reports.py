@@ -17,14 +17,15 @@ from streamops.cli.wiring import Session
 from streamops.clock import Clock
 from streamops.control.records import DriverEnded, DriverHandle, Record, Submitted
 from streamops.errors import LaunchError, ObjectNotFoundError, SettingsError, StreamOpsError
-from streamops.fleet.newest_verdicts import newest_verdicts
+from streamops.fleet.bounded_pool import work_on
+from streamops.fleet.newest_verdicts import LIMITS, newest_verdicts
 from streamops.kafka.broker import access_of
 from streamops.operations.snapshot import ActContext, outlook_of
 from streamops.reconcile.attendance import with_idle_dag
 from streamops.reconcile.finding import read_book
 from streamops.retention.observe_lag import LagPorts, lags_of
 from streamops.spec import StreamSpec
-from streamops.status import AS_WANTED, STANDING, Phase, StreamStatus, stream_status
+from streamops.status import AS_WANTED, GETTING_ON, Phase, StreamStatus, stream_status
 from streamops.supervision import Look
 from streamops.supervision.endings import TAIL_LIMIT, open_log, tail, text_lines
 from streamops.terminal.output import output
@@ -124,7 +125,7 @@ def status(
 
     Exit code 0: all run, or are stopped on purpose. 2: settings of a stream are wrong. 3: one waits for its next
     attempt, was never started, has odd records in its log, a backfill that nobody carries on, or a verdict that is not ok.
-    4: one is parked, blocked, unknown or unattended, has a critical verdict, or needs a person.
+    4: one is parked, blocked, unknown or unattended, its DAG is paused or missing, it has a critical verdict, or needs a person.
 
     With --drift: setting by setting, job file and library. Exit code 3: a restart would bring something else. 4: that
     could not be told.
@@ -152,16 +153,23 @@ def _with_verdicts(
     statuses: Sequence[StreamStatus], specs: Sequence[StreamSpec], session: Session
 ) -> tuple[StreamStatus, ...]:
     """Without those of streams that can't be looked at: what keeps one look from an answer keeps the next one."""
-    standing = {status.stream for status in statuses if status.phase in STANDING or status.quiet}
-    dark = {status.stream for status in statuses if status.phase is Phase.UNKNOWN}
-    verdicts = newest_verdicts([spec for spec in specs if spec.name not in dark], standing, session.verdict_ports())
+    running_since = {
+        status.stream: status.claimed_at
+        for status in statuses
+        if status.claimed_at and status.phase in GETTING_ON and not status.quiet
+    }
+    read = {status.stream for status in statuses if status.is_read}
+    verdicts = newest_verdicts([spec for spec in specs if spec.name in read], running_since, session.verdict_ports())
     return tuple(status.with_verdicts(verdicts.get(status.stream, StreamVerdicts())) for status in statuses)
 
 
 def _with_dags(statuses: Sequence[StreamStatus], session: Session) -> tuple[StreamStatus, ...]:
     """With what the DAG `streamops_reconcile` has heard of their DAGs a moment ago; a command line can't ask Airflow."""
     settings = session.settings()
-    told = read_book(settings.storage_for(settings.state_root), settings.state_root).recently_told(session.clock.now())
+    (book,) = work_on(
+        (settings.state_root,), lambda address: read_book(settings.storage_for(address), address), pace=LIMITS
+    )
+    told = book.answer.recently_told(session.clock.now()) if book.answer else None
     tasks = {one.stream: one.task for one in told.idle} if told else {}
     return tuple(
         with_idle_dag(status, tasks[status.stream]) if status.stream in tasks else status for status in statuses
@@ -180,7 +188,7 @@ def exit_code(statuses: Sequence[StreamStatus], problems: Sequence["SettingsProb
 def _is_odd(status: StreamStatus) -> bool:
     """Whether somebody should look at it by day."""
     has_left = any(backfill.needs_a_person for backfill in status.backfills)
-    is_ill = status.verdict is not Verdict.OK
+    is_ill = status.verdict not in (None, Verdict.OK)
     return status.phase not in AS_WANTED or status.has_odd_records or has_left or is_ill or bool(status.dag_trouble)
 
 

@@ -125,15 +125,15 @@ def run_coverage_round(
 
 def look_at_coverage(spec: StreamSpec, *, doors: CoveragePorts, pace: CoveragePace) -> HealthLook:
     """One look at one stream, for whoever reads a round's report later: nothing is kept and nobody is told."""
-    (look,) = look_at_coverages([spec], doors=doors, pace=pace)
-    return look
+    (seen,) = _seen([spec], doors, pace)
+    return coverage_look(spec, seen.lag)
 
 
 def look_at_coverages(
     specs: Sequence[StreamSpec], *, doors: CoveragePorts, pace: CoveragePace
 ) -> tuple[HealthLook, ...]:
-    """One look at each of these streams, which all read Kafka; nothing is kept and nobody is told."""
-    return tuple(coverage_look(seen.spec, seen.lag) for seen in _seen(specs, doors, pace))
+    """One look at each of these streams, which all read Kafka, as far as the time goes; nothing is kept and nobody is told."""
+    return tuple(coverage_look(seen.spec, seen.lag) for seen in _seen(specs, doors, pace) if seen.is_begun)
 
 
 def coverage_look(spec: StreamSpec, lag: StreamLag) -> HealthLook:
@@ -169,9 +169,10 @@ def _seen(specs: Sequence[StreamSpec], doors: CoveragePorts, pace: CoveragePace)
             continue
         try:
             clusters.setdefault(doors.access_for(read.job), []).append(read.answer)
-        except StreamOpsError as error:
-            lag = unknown_lag(read.job.name, str(error), at=doors.clock.now())
-            seen.append(_Seen(spec=read.job, lag=lag))
+        except Exception as error:
+            # Secrets backends raise what they like.
+            reason = str(error) if isinstance(error, StreamOpsError) else f"{type(error).__name__}: {error}"
+            seen.append(_Seen(spec=read.job, lag=unknown_lag(read.job.name, reason, at=doors.clock.now())))
     ask = partial(_ask, doors=doors.looking, confirmed_after=pace.confirmed_after)
     for asked in work_on(clusters.items(), ask, pace=pace.asking):
         for stream in asked.job[1]:

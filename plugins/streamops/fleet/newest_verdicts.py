@@ -1,11 +1,11 @@
 """The newest verdicts on streams, for whoever asks now: what the rounds keep, or a fresh look. Nothing is kept, nobody is told.
 
-A kept verdict counts while it is younger than its round and a driver lives. A stream that stands still is looked at anew:
-what has happened to its checkpoint since the last round is what its next start meets.
+A kept verdict counts while it is younger than its round and than the claim of the driver that lives. A stream that stands still
+is looked at anew: what has happened to its checkpoint since the last round, damage or repair, is what its next start meets.
 """
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -46,13 +46,14 @@ class VerdictPorts:
 
 
 def newest_verdicts(
-    specs: Sequence[StreamSpec], standing: Collection[str], doors: VerdictPorts
+    specs: Sequence[StreamSpec], running_since: Mapping[str, datetime], doors: VerdictPorts
 ) -> dict[str, StreamVerdicts]:
-    """By stream. `standing`: those of which no driver lives. Raises nothing that a stream, a place or a cluster gives rise to;
-    what gives no answer in time has the verdict `unknown`, and where the time does not suffice for all, some have none.
+    """By stream. `running_since`: of those whose driver gets on, when it was claimed; the others are looked at anew.
+
+    What gives no answer in time has the verdict `unknown`; where the time does not suffice for all, some have none.
     """
-    checkpoints = _checkpoints(specs, standing, doors)
-    coverages = _coverages([spec for spec in specs if spec.reads_kafka], standing, doors)
+    checkpoints = _checkpoints(specs, running_since, doors)
+    coverages = _coverages([spec for spec in specs if spec.reads_kafka], running_since, doors)
     return {
         spec.name: StreamVerdicts(checkpoint=checkpoints.get(spec.name), retention=coverages.get(spec.name))
         for spec in specs
@@ -60,12 +61,13 @@ def newest_verdicts(
 
 
 def _checkpoints(
-    specs: Sequence[StreamSpec], standing: Collection[str], doors: VerdictPorts
+    specs: Sequence[StreamSpec], running_since: Mapping[str, datetime], doors: VerdictPorts
 ) -> dict[str, DatedVerdict]:
     def judge(spec: StreamSpec) -> DatedVerdict:
         now = doors.clock.now()
         history = HealthHistory(doors.storage_for(doors.state_root), doors.state_root, spec.name, folder=CHECKPOINTS)
-        kept = None if spec.name in standing else _kept(history, now, doors.checkpoint_health)
+        claimed = running_since.get(spec.name)
+        kept = _kept(history, now, doors.checkpoint_health, since=claimed) if claimed else None
         if kept:
             return kept
         look = look_at(spec, storage_for=doors.storage_for, history=history, now=now, state_root=doors.state_root)
@@ -80,14 +82,16 @@ def _checkpoints(
     }
 
 
-def _coverages(specs: Sequence[StreamSpec], standing: Collection[str], doors: VerdictPorts) -> dict[str, DatedVerdict]:
+def _coverages(
+    specs: Sequence[StreamSpec], running_since: Mapping[str, datetime], doors: VerdictPorts
+) -> dict[str, DatedVerdict]:
     """The kept ones first: the others are asked for together, one scan a cluster."""
 
     def kept_for(spec: StreamSpec) -> DatedVerdict | None:
         history = HealthHistory(doors.storage_for(doors.state_root), doors.state_root, spec.name, folder=FOLDER)
-        return _kept(history, doors.clock.now(), doors.retention_coverage)
+        return _kept(history, doors.clock.now(), doors.retention_coverage, since=running_since[spec.name])
 
-    running = [spec for spec in specs if spec.name not in standing]
+    running = [spec for spec in specs if spec.name in running_since]
     found = {one.job.name: one.answer for one in work_on(running, kept_for, pace=LIMITS) if one.answer}
     ports = CoveragePorts(
         storage_for=doors.storage_for, access_for=doors.access_for, broker_for=doors.broker_for, clock=doors.clock
@@ -96,14 +100,14 @@ def _coverages(specs: Sequence[StreamSpec], standing: Collection[str], doors: Ve
     return found | {look.spec.name: _dated(look) for look in look_at_coverages(left, doors=ports, pace=ASKING)}
 
 
-def _kept(history: HealthHistory, now: datetime, rounds: HealthRounds) -> DatedVerdict | None:
-    """The verdict of the last round; None where there was none lately, or where it can't be read."""
+def _kept(history: HealthHistory, now: datetime, rounds: HealthRounds, *, since: datetime) -> DatedVerdict | None:
+    """The verdict of the last round; None where there was none lately, or since then, or where it can't be read."""
     try:
         entry = history.newest(now)
     except StreamOpsError as error:
         log.info("no kept verdict: %s", error)
         return None
-    if entry is None or not timedelta(0) <= now - entry.sample.at <= rounds.every * LATE:
+    if entry is None or entry.sample.at < since or not timedelta(0) <= now - entry.sample.at <= rounds.every * LATE:
         return None
     return _verdict(entry.sample.verdict, entry.sample.at, entry.trouble or ", ".join(entry.sample.rules))
 

@@ -52,9 +52,13 @@ def plan_stop(sight: StreamSnapshot, spec: StreamSpec, *, reason: str, force: bo
         records=(StopRequested.kind,),
         effects=(*(stop_effect(facts, spec, force=force) for facts in epochs), no_restart),
         warnings=unattended(sight, spec, "a driver that does not stop by itself is not killed") if epochs else (),
-        ends=tuple(facts.epoch.number for facts in epochs),
+        ends=tuple(facts.epoch.number for facts in epochs if not _has_ended(facts)),
         force=force,
     )
+
+
+def _has_ended(facts: EpochFacts) -> bool:
+    return facts.status is not None and facts.status.state is DriverState.ENDED
 
 
 def plan_replacement(sight: StreamSnapshot, spec: StreamSpec, *, reason: str, force: bool = False) -> ActPlan:

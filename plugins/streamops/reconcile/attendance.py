@@ -106,12 +106,14 @@ def with_idle_dag(status: StreamStatus, task: StreamTask) -> StreamStatus:
 
     It is the same as the findings above, for whoever asks about the stream.
     """
-    is_left = status.desire is Desire.RUNNING and status.phase is not Phase.PARKED
+    is_begun = status.phase is not Phase.NEW or status.attended_at is not None
+    is_left = status.desire is Desire.RUNNING and status.phase is not Phase.PARKED and is_begun
     is_airflows = bool(status.unattended) or status.attended_by.startswith(AIRFLOW)
     if is_left and status.phase is Phase.IDLE:
         return replace(status, dag_trouble=f"{_cause(task)}: no scheduled run of it begins")
     if is_left and is_airflows:
-        trouble = f"{_cause(task)}: when its driver ends, nobody restarts it"
+        then = "when its driver ends, nobody restarts it" if status.running_spec else "nobody starts it"
+        trouble = f"{_cause(task)}: {then}"
         return replace(status, dag_trouble=trouble, needs_attention=True)
     return status
 

@@ -53,6 +53,9 @@ class FindingKind(StrEnum):
     UNREADABLE = "unreadable"
 
 
+_VERDICTS = frozenset({FindingKind.CHECKPOINT, FindingKind.RETENTION})
+
+
 class ReconcileRemedy(StrEnum):
     """What the reconciler itself may do about a finding."""
 
@@ -91,8 +94,12 @@ class ReconcileFinding:
 
     @property
     def key(self) -> str:
-        """What makes it the same finding a minute later: which driver or sign is at fault may change, the matter not."""
-        return f"{self.kind} {self.stream}".strip()
+        """What makes it the same finding a minute later: which driver or sign is at fault may change, the matter not.
+
+        A verdict that gets worse is news.
+        """
+        is_worse = self.kind in _VERDICTS and self.severity is ReconcileSeverity.CRITICAL
+        return f"{self.kind} {self.stream}{' critical' if is_worse else ''}".strip()
 
 
 def worst(findings: tuple[ReconcileFinding, ...]) -> ReconcileSeverity:

@@ -8,7 +8,7 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -60,8 +60,10 @@ class ReconcilePorts:
     launcher: Launcher
     clock: Clock
     supervisor_of: Callable[[StreamSpec], Supervisor]
-    verdicts_of: Callable[[Sequence[StreamSpec], Collection[str]], Mapping[str, StreamVerdicts]] = lambda specs, _: {}
-    """The newest verdicts on streams, by name; the second argument names those of which no driver lives."""
+    verdicts_of: Callable[[Sequence[StreamSpec], Mapping[str, datetime]], Mapping[str, StreamVerdicts]] = (
+        lambda specs, _: {}
+    )
+    """The newest verdicts on streams, by name; the second argument tells of those whose driver lives when it was claimed."""
     orchestrator: OrchestratorFacts | None = None
     patience: timedelta = PATIENCE
 
@@ -90,7 +92,7 @@ def fleet_facts(declared: DeclaredStreams, doors: ReconcilePorts) -> FleetFacts:
         found = by_control.get(control_folder(subject.checkpoint), ())
         return _stream_facts(subject, spec, found, doors, declared)
 
-    facts = _with_verdicts(_read_all(subjects, read, patience=doors.patience), specs, doors)
+    facts = _with_verdicts(_read_all(subjects, read, patience=doors.patience), specs, doors, troubles)
     ours = {control_folder(subject.checkpoint) for subject in subjects}
     return FleetFacts(
         at=at,
@@ -213,12 +215,13 @@ def _with_task(facts: StreamFacts, doors: ReconcilePorts, at: datetime) -> Strea
 
 
 def _with_verdicts(
-    facts: Sequence[StreamFacts], specs: Mapping[str, StreamSpec], doors: ReconcilePorts
+    facts: Sequence[StreamFacts], specs: Mapping[str, StreamSpec], doors: ReconcilePorts, troubles: list[str]
 ) -> tuple[StreamFacts, ...]:
     """Of what is declared and could be looked at."""
     seen = [one for one in facts if one.declaration is DeclarationState.VALID and not one.trouble]
-    standing = {one.stream for one in seen if not one.live_epochs and not one.is_unseen}
-    found = doors.verdicts_of([specs[one.stream] for one in seen], standing)
+    running_since = {one.stream: one.newest.claimed.at for one in seen if one.newest and one.live_epochs}
+    read = [specs[one.stream] for one in seen]
+    found = _asked(lambda: doors.verdicts_of(read, running_since), "the newest verdicts", troubles) or {}
     is_seen = {one.stream for one in seen}
     return tuple(
         replace(one, verdicts=found[one.stream]) if one.stream in is_seen and one.stream in found else one

@@ -57,7 +57,7 @@ def status_table(statuses: Sequence[StreamStatus]) -> Table:
             attempt,
             Text("nobody", style="bold red") if status.unattended else Text(status.attended_by),
             ", ".join(status.drift.marks) if status.drift else "",
-            Text(status.verdict, style=STYLES[status.verdict]) if status.checkpoint or status.retention else "",
+            Text(status.verdict, style=STYLES[status.verdict]) if status.verdict else "",
         )
     return table
 
@@ -149,7 +149,7 @@ def _verdict_notes(status: StreamStatus) -> Iterator[str]:
     for what, verdict, command in asked:
         if verdict and verdict.verdict is not Verdict.OK:
             yield (
-                f"{what} {verdict.verdict} at {verdict.at:%H:%M:%S} UTC: {verdict.reason}:"
+                f"{what} {verdict.verdict} at {verdict.at:%Y-%m-%d %H:%M:%S} UTC: {verdict.reason}:"
                 f" see `streamops {command} {status.stream}`"
             )
 

@@ -490,6 +490,7 @@ def kept(terminal: Terminal, verdict: Verdict, *, age: timedelta, folder: str = 
 
 def test_of_a_running_stream_the_last_round_is_believed(terminal: Terminal) -> None:
     terminal.started()
+    terminal.clock.advance(timedelta(minutes=5))
     kept(terminal, Verdict.CRITICAL, age=timedelta(minutes=4))
     kept(terminal, Verdict.WARNING, age=timedelta(minutes=3), folder="coverage")
 
@@ -504,6 +505,38 @@ def test_of_a_running_stream_the_last_round_is_believed(terminal: Terminal) -> N
     assert status["retention"]["verdict"] == "warning"
     assert answer.code == 4
     assert terminal.broker.scans == []
+
+
+def test_a_verdict_from_before_its_driver_was_claimed_is_out_of_date(terminal: Terminal) -> None:
+    """Somebody has repaired the checkpoint and released the stream since."""
+    terminal.started()
+    terminal.make_sound()
+    kept(terminal, Verdict.CRITICAL, age=timedelta(minutes=1))
+    kept(terminal, Verdict.CRITICAL, age=timedelta(minutes=1), folder="coverage")
+
+    answer = terminal.run("status", "--json")
+
+    (status,) = answer.document["streams"]
+    assert (answer.code, status["verdict"]) == (0, "ok")
+
+
+def test_a_first_driver_that_starts_is_well(terminal: Terminal) -> None:
+    terminal.settle()
+    terminal.broker.has("orders", (0, 64), (0, 40))
+
+    answer = terminal.run("status", "--json")
+
+    (status,) = answer.document["streams"]
+    assert (answer.code, status["phase"], status["checkpoint"]["verdict"]) == (0, "starting", "ok")
+
+
+def test_a_stream_that_can_t_be_looked_at_has_no_verdict(terminal: Terminal) -> None:
+    terminal.storage.write(record_address(control_folder(terminal.spec().checkpoint), 0), b"{half")
+
+    answer = terminal.run("status", "--json")
+
+    (status,) = answer.document["streams"]
+    assert (answer.code, status["verdict"], status["is_read"]) == (4, None, False)
 
 
 def test_of_a_running_stream_without_rounds_a_look_is_taken(terminal: Terminal) -> None:
@@ -618,3 +651,15 @@ def test_a_dag_that_keeps_nothing_running(
 
     assert answer.code == code
     assert (trouble in answer.out) == bool(code)
+
+
+def test_a_stream_that_was_just_declared_misses_no_dag(terminal: Terminal) -> None:
+    task = StreamTask(dag="stream__orders", is_present=False)
+    told = ToldTasks(at=terminal.clock.now(), idle=(ToldTask(stream=ORDERS, task=task),))
+    write_book(terminal.storage, terminal.project.address("data/state"), FindingStore(told=told))
+
+    answer = terminal.run("status")
+
+    assert phases(terminal) == {ORDERS: "new"}
+    assert answer.code == 3
+    assert "Airflow has no DAG" not in answer.out

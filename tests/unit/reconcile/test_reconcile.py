@@ -423,6 +423,15 @@ def test_what_its_places_were_judged_to_be_is_told(verdicts, kinds, stream):
     assert [(one.kind, one.severity) for one in found] == kinds
 
 
+def test_a_verdict_that_gets_worse_is_news():
+    early = findings(running(verdicts=StreamVerdicts(retention=judged(Verdict.WARNING))))
+    late = findings(running(verdicts=StreamVerdicts(retention=judged(Verdict.CRITICAL))))
+    book = FindingStore.of(early, NOW)
+
+    assert [one.is_new for one in book.dated(early)] == [False]
+    assert [one.is_new for one in book.dated(late)] == [True]
+
+
 def test_drivers_of_another_stream_on_the_same_checkpoint_are_its_own_business():
     found = the_finding(replace(running(*REPLACED, living=(a_driver(1), a_driver(2))), stream="clicks"))
 
