@@ -310,7 +310,7 @@ def test_an_approved_act_is_recorded_with_who_approved_it(place, on_call, reques
     record = on_call.records[-1]
     assert skipped == []
     assert record.by.actor == "person:ana@airflow"
-    assert record.reason == f"new job (approved by bo) [{OPS_DAG} manual__1]"
+    assert record.reason == f"new job [{OPS_DAG} manual__1] approved by bo"
 
 
 def test_a_rejected_act_changes_nothing(place, on_call, requests):

@@ -229,7 +229,7 @@ def test_a_forced_act_waits_for_a_person(installation: Installation) -> None:
     assert eventually(lambda: installation.states_of(approved)["verify"] == "success")
     stopped = installation.log("orders").desired
     assert stopped is not None
-    assert "(approved by " in stopped.reason
+    assert "] approved by " in stopped.reason
     assert installation.epoch("orders") == 0
 
     harmless = installation.api.start_run(FORM, {"stream": "orders", "reason": "tried", "act": "start"})

@@ -55,12 +55,13 @@ class ActRequest:
         if act not in ACTS or not reason:
             raise AirflowFailException(f"expected one of {', '.join(ACTS)} and a reason, found {dict(params)}")
         mark = f"[{run.dag_id} {run.run_id}]"
-        approval = f" (approved by {approved_by[:NAME_LIMIT]})" if approved_by else ""
+        # Behind the mark: what somebody types stands before it.
+        approval = f" approved by {approved_by[:NAME_LIMIT]}" if approved_by else ""
         user = run.triggering_user_name
         return cls(
             act=act,
             stream=str(params["stream"]),
-            reason=f"{reason}{approval} {mark}",
+            reason=f"{reason} {mark}{approval}",
             force=bool(params["force"]) and act in (Act.RESTART, Act.STOP),
             accepts_unsafe=bool(params["accept_unsafe"]) and act is Act.RELEASE,
             actor=f"person:{user}@airflow" if user else f"airflow:{run.dag_id}/{run.run_id}",
