@@ -14,7 +14,7 @@ from streamops.errors import StreamOpsError
 from streamops.fleet.bounded_pool import WorkLimits, WorkResult, work_on
 from streamops.fleet.coverage_round import FOLDER, CoveragePace, CoveragePorts, look_at_coverages
 from streamops.fleet.health_history import CHECKPOINTS, HealthHistory
-from streamops.fleet.observe_health import HealthLook, look_at
+from streamops.fleet.observe_health import NOTHING_THERE, HealthLook, look_at
 from streamops.fleet.verdict_store import order_of_round, why_blind
 from streamops.kafka.broker import Broker, KafkaAccess
 from streamops.spec import StreamSpec
@@ -71,6 +71,10 @@ def _checkpoints(
         if kept:
             return kept
         look = look_at(spec, storage_for=doors.storage_for, history=history, now=now, state_root=doors.state_root)
+        is_starting = claimed is not None and now - claimed <= spec.timings.start
+        if is_starting and look.verdict is Verdict.UNKNOWN and look.sample.rules == NOTHING_THERE:
+            # Its first driver has its time to write the first file.
+            return DatedVerdict(verdict=Verdict.OK, at=now)
         return _dated(look)
 
     worked = work_on(order_of_round(specs, doors.clock.now()), judge, pace=LIMITS)

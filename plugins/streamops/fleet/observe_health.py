@@ -69,7 +69,7 @@ def look_at(
         checkup = check_stream(spec, storage_for=storage_for, now=now, before=before, state_root=state_root)
         sample = checkup.sample(now)
         is_new = bool(state_root) and checkup.restart.safety is Safety.SAFE
-        if sample.rules == NOTHING_THERE and is_new and _is_before_first_batch(spec, storage_for(spec.checkpoint), now):
+        if sample.rules == NOTHING_THERE and is_new and _was_never_started(spec, storage_for(spec.checkpoint)):
             # No riddle then: there is nothing yet.
             sample = replace(sample, verdict=Verdict.OK, rules=())
     except StreamOpsError as error:
@@ -113,11 +113,6 @@ def _earlier(history: HealthHistory, now: datetime) -> tuple[HealthSample, ...]:
         return ()
 
 
-def _is_before_first_batch(spec: StreamSpec, storage: Storage, now: datetime) -> bool:
-    """No driver was ever claimed, or the first one is starting: any other may have written what is gone now, and the log need not
-    know how far.
-    """
-    state = load_state(storage, control_folder(spec.checkpoint))
-    newest = state.newest
-    is_first = newest is not None and newest.number == 1 and newest.is_open
-    return state.next_epoch == 1 or (is_first and newest is not None and now - newest.claimed.at <= spec.timings.start)
+def _was_never_started(spec: StreamSpec, storage: Storage) -> bool:
+    """No driver was ever claimed: whoever was may have written what is gone now, and the log need not know how far."""
+    return load_state(storage, control_folder(spec.checkpoint)).next_epoch == 1
