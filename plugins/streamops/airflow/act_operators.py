@@ -91,6 +91,14 @@ def lines_of(plan: ActPlan) -> str:
     return "\n".join(printable(line) for line in plan.lines)
 
 
+def find_on_record(desk: StreamOperations, asked: ActRequest, log: Any) -> FoundRequest | None:
+    """The act that an earlier try has put on record, told in the log; None where it is still to be done."""
+    found = desk.find(asked.mark, since=asked.since)
+    if found:
+        log.info("stream=%s %s is on record already: record %d", asked.stream, asked.act, found.record.number)
+    return found
+
+
 class _ActsOperator(BaseOperator):
     """What the tasks share: the form, and the desk that it is about."""
 
@@ -106,12 +114,6 @@ class _ActsOperator(BaseOperator):
             self.log.warning("stream=%s %s", asked.stream, warning)
         return plan
 
-    def _on_record(self, desk: StreamOperations, asked: ActRequest) -> FoundRequest | None:
-        found = desk.find(asked.mark, since=asked.since)
-        if found:
-            self.log.info("stream=%s %s is on record already: record %d", asked.stream, asked.act, found.record.number)
-        return found
-
 
 class PlanActOperator(_ActsOperator):
     """Shows what an act will do; fails when there is nothing to do, or when it could only fail."""
@@ -122,7 +124,7 @@ class PlanActOperator(_ActsOperator):
         """Read, judge, show; nothing is changed."""
         asked = ActRequest.by(context)
         desk = desk_of(asked, self.config)
-        if self._on_record(desk, asked):
+        if find_on_record(desk, asked, self.log):
             return
         plan = self._plan(desk, asked)
         if not plan.is_needed:
@@ -150,8 +152,7 @@ class ApproveActOperator(ApprovalOperator):
             self.log.info("stream=%s %s needs no approval", asked.stream, asked.act)
             return None
         desk = desk_of(asked, self.config)
-        if desk.find(asked.mark, since=asked.since):
-            self.log.info("stream=%s %s is on record already", asked.stream, asked.act)
+        if find_on_record(desk, asked, self.log):
             return None
         self.subject = f"Approve: {asked.act} {asked.stream}"
         self.body = f"```\n{lines_of(plan_of(desk, asked))}\n```"
@@ -189,7 +190,7 @@ class ActOperator(_ActsOperator):
         """Append the request; what shows that it has come about, for `verify`."""
         asked = ActRequest.by(context, approved_by=str(self.approved_by or ""))
         desk = desk_of(asked, self.config)
-        if found := self._on_record(desk, asked):
+        if found := find_on_record(desk, asked, self.log):
             return _scalars(found.awaits)
         if asked.needs_approval and not self.approved_by:
             raise AirflowFailException(f"{asked.act} {asked.stream} is not approved: nothing is put on record")

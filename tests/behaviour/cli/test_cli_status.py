@@ -481,11 +481,15 @@ def test_a_broker_that_is_away_is_no_good_news_and_no_alarm(terminal: Terminal) 
     assert "no broker answers" in answer.out
 
 
+def history(terminal: Terminal, folder: str = "health") -> HealthHistory:
+    """What rounds keep of the stream."""
+    return HealthHistory(terminal.storage, terminal.project.address("data/state"), ORDERS, folder=folder)
+
+
 def kept(terminal: Terminal, verdict: Verdict, *, age: timedelta, folder: str = "health") -> None:
     """What a round has found of the stream."""
-    history = HealthHistory(terminal.storage, terminal.project.address("data/state"), ORDERS, folder=folder)
     at = terminal.clock.now() - age
-    history.append(HealthEntry(sample=HealthSample(at=at, verdict=verdict, rules=("some-rule",))))
+    history(terminal, folder).append(HealthEntry(sample=HealthSample(at=at, verdict=verdict, rules=("some-rule",))))
 
 
 def test_of_a_running_stream_the_last_round_is_believed(terminal: Terminal) -> None:
@@ -557,14 +561,7 @@ def test_a_stopped_stream_is_looked_at_whatever_the_last_round_found(terminal: T
     terminal.storage.write(f"{terminal.spec().checkpoint}/commits/41", b"")
 
     assert terminal.run("status").code == 4
-    assert (
-        len(
-            HealthHistory(terminal.storage, terminal.project.address("data/state"), ORDERS)
-            .past(terminal.clock.now())
-            .entries
-        )
-        == 1
-    )
+    assert len(history(terminal).past(terminal.clock.now()).entries) == 1
 
 
 def test_a_broker_that_goes_away_under_a_running_driver_is_named(terminal: Terminal) -> None:
