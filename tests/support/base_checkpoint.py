@@ -39,6 +39,11 @@ def source_entry(batch):
     return f"v1\n{json.dumps(line, separators=(',', ':'))}".encode()
 
 
+def compacted(log_ids):
+    """The lines of these entries in one file, as a compact file has them."""
+    return b"\n".join([b"v1", *(source_entry(log_id).removeprefix(b"v1\n") for log_id in log_ids)])
+
+
 def files(*, partitions=1, **changed):
     """Its files by name; `offsets_4=None` removes one, bytes replace it."""
     found = {"metadata": json.dumps({"id": BASE_ID}).encode()}

@@ -235,28 +235,32 @@ def _is_to_run(log_id: int, folder: str, snapshot: CheckpointSnapshot, reached: 
 
 
 def misplaced_source_entries(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
-    """A file of a source's log holds no entry of its own id: emptied, or a copy of another one.
+    """A file of a source's log lacks entries that Spark wrote there: emptied, a copy of another one, lines taken out.
 
     The files that it named are then new to the source, which reads them again (FileStreamSource, tried on 4.2.0).
     """
     for source in snapshot.sources.sources:
-        if not source.unlisted:
-            continue
         path = f"sources/{source.folder}"
         files = [f"{path}/{source.log.file_name(log_id)}" for log_id in source.unlisted]
-        names = listed(files, SHOWN)
+        evidence = f"no entry of their own in {listed(files, SHOWN)}"
+        if source.left_out:
+            files = [f"{path}/{source.log.file_name(source.log.newest_compact)}"]
+            ids = listed([str(log_id) for log_id in source.left_out], SHOWN)
+            evidence = f"{files[0]} lacks input files of the ids {ids}"
+        if not files:
+            continue
         yield Finding(
             rule="misplaced-source-entries",
             severity=Severity.CRITICAL,
             file=files[0],
-            evidence=f"no entry of their own in {names}",
+            evidence=evidence,
             meaning="the input files that they named count as new, and are read again without an error",
             repair="restore them from a copy; otherwise write into each one line of JSON for each of its input files, with path,"
             " timestamp and its own id as batchId; into a compact file those of all ids up to it",
             not_when="do not delete them: a start then fails",
             start=StartEffect(
                 kind=AtStart.REPEATS,
-                summary=f"{names} name no input file of their own: what they named is read again",
+                summary=f"{evidence}: what they named is read again",
             ),
         )
 

@@ -77,6 +77,8 @@ class SourceLogFacts:
     """Those whose file names input of its own, under another id: it is known to have been read, and no batch takes it."""
     exchanged: tuple[int, ...] = ()
     """Those of `renumbered` whose own entries stand in another file of the log."""
+    left_out: tuple[int, ...] = ()
+    """Log ids up to the newest compact file that had input of which the compact file, the only one read, says nothing."""
     youngest_ms: int = 0
     """The latest time of any input file in the entries that were read; 0 for none."""
     absent: tuple[IdRange, ...] = ()
@@ -189,6 +191,7 @@ class _Reading:
         self._unlisted: tuple[int, ...] = ()
         self._renumbered: tuple[int, ...] = ()
         self._exchanged: tuple[int, ...] = ()
+        self._left_out: tuple[int, ...] = ()
         self._entries: dict[str, list[SourceFile]] = {}
         self._unread: list[str] = []
         self._gone = False
@@ -254,6 +257,36 @@ class _Reading:
         self._unlisted = tuple(known for known in astray if known not in own | listed)
         self._renumbered = tuple(sorted(own))
         self._exchanged = tuple(sorted(own & listed))
+        if log.newest_compact in files and log.newest_compact not in astray:
+            self._left_out = self._not_carried_over(log, files[log.newest_compact])
+
+    def _not_carried_over(self, log: CompactLog, compacted: list[SourceFile]) -> tuple[int, ...]:
+        """Ids that a compact file should repeat, and of which it lacks input.
+
+        Spark writes no id without input (FileStreamSource.fetchMaxOffset, 4.2.0) and keeps their order, so that a missing
+        number is an entry that was taken out. The single files tell more, for as long as Spark keeps them.
+        """
+        known = {entry.path for entry in compacted}
+        ids = [entry.log_id for entry in compacted]
+        single = [log_id for log_id in log.plain if log.newest_compact - log.interval < log_id < log.newest_compact]
+        named = {
+            log_id: [entry.path for entry in self._peek(str(log_id))] for log_id in sorted(single)[-MAX_LOG_FILES:]
+        }
+        lacking = {log_id for log_id, paths in named.items() if not known.issuperset(paths)}
+        if ids == sorted(ids) and ids[0] >= 0 and ids[-1] == log.newest_compact:
+            skipped = (gap.first for gap in gaps(set(ids), first=0, last=log.newest_compact))
+            lacking |= {log_id for log_id in skipped if not named.get(log_id)}
+        return tuple(sorted(lacking))
+
+    def _peek(self, name: str) -> list[SourceFile]:
+        """The entries of a file that no start reads: one that can't be read says nothing."""
+        file = f"{self._path}/{name}"
+        try:
+            return parse_source_entries(
+                self._storage.read(join(self._checkpoint, file), limit=self._limit), address=file
+            )
+        except (StorageError, CheckpointError):
+            return []
 
     def _check_last_entry(self, files: Mapping[int, list[SourceFile]], log: CompactLog) -> None:
         """What FileStreamSourceLog.restore does at a start: the batch of the very last entry must not be negative (4.2.0)."""
@@ -276,6 +309,7 @@ class _Reading:
             unlisted=self._unlisted,
             renumbered=self._renumbered,
             exchanged=self._exchanged,
+            left_out=self._left_out,
             youngest_ms=max((entry.modified_ms for read in self._entries.values() for entry in read), default=0),
             absent=self._absent,
             unread=tuple(self._unread[:SHOWN]),

@@ -148,6 +148,28 @@ def test_a_file_that_has_changed_places_with_another_is_renumbered():
     assert (facts.renumbered, facts.exchanged, facts.unlisted) == ((0, 5), (0, 5), ())
 
 
+def test_a_compact_file_that_lacks_an_entry_leaves_its_id_out():
+    files = file_source(["9.compact", 10])
+    files["0/9.compact"] = log_file(*(entry(log_id) for log_id in range(10) if log_id != 4))
+
+    assert read(files, range(10, 11), reads_files=True).left_out == (4,)
+
+
+def test_a_compact_file_that_lacks_one_of_several_files_of_an_id_is_told_by_the_single_file_beside_it():
+    files = {**file_source(["9.compact", 10]), "0/4": log_file(entry(4), entry(4, name="more"))}
+
+    assert read(files, range(10, 11), reads_files=True).left_out == (4,)
+    assert read({**files, "0/4": b"v"}, range(10, 11), reads_files=True).left_out == ()
+
+
+def test_an_entry_of_a_compact_file_with_another_number_is_not_left_out():
+    """Its file is known to have been read, whatever the number."""
+    files = file_source(["9.compact", 10])
+    files["0/9.compact"] = log_file(*(entry(7 if log_id == 4 else log_id, name=str(log_id)) for log_id in range(10)))
+
+    assert read(files, range(10, 11), reads_files=True).left_out == ()
+
+
 def test_the_first_offsets_of_kafka():
     facts = read({"0/0": b"\0v1\n" + KAFKA.encode(), "0/.0.crc": b"x"})
 

@@ -12,7 +12,19 @@ from streamops.diagnosis.judge import DEPTH_RULES, LOG_RULES, explanations
 from streamops.engines import engine_of
 from streamops.storage import join
 from streamops.verdict import Severity, worst_first, worst_of
-from support.base_checkpoint import ADDRESS, BASE_ID, HEADER, INPUT, entry, files, header, source_entry, stored, without
+from support.base_checkpoint import (
+    ADDRESS,
+    BASE_ID,
+    HEADER,
+    INPUT,
+    compacted,
+    entry,
+    files,
+    header,
+    source_entry,
+    stored,
+    without,
+)
 from support.delta_offsets import offset, reading
 from support.plans import findings_on
 from support.rocksdb import EMPTY_SST, store_at
@@ -142,8 +154,12 @@ PINNED = files(offsets_4=entry(4, header=HEADER.replace(f'"{PARTITIONS}":"1"', f
 def source_log(*names):
     """The base checkpoint with another log of its source, which ends at the newest offset."""
     found = {name: content for name, content in files().items() if not name.startswith("sources/")}
-    newest = max(int(str(name).removesuffix(".compact")) for name in names)
-    found |= {f"sources/0/{name}": source_entry(int(str(name).removesuffix(".compact"))) for name in names}
+    ids = {str(name): int(str(name).removesuffix(".compact")) for name in names}
+    newest = max(ids.values())
+    found |= {
+        f"sources/0/{name}": compacted(range(log_id + 1)) if name.endswith(".compact") else source_entry(log_id)
+        for name, log_id in ids.items()
+    }
     source = f'{{"logOffset":{newest}}}'
     return found | {"offsets/3": entry(3, source=source), "offsets/4": entry(4, source=source)}
 
@@ -459,6 +475,13 @@ LOUD = [
         because="a compact file that is a copy of another entry",
         files={name: content for name, content in files().items() if not name.startswith("sources/0/")}
         | {"sources/0/4.compact": source_entry(0)},
+        verdict=CRITICAL,
+        rules=("misplaced-source-entries",),
+    ),
+    Row(
+        because="a compact file that lacks an entry",
+        files={name: content for name, content in files().items() if not name.startswith("sources/0/")}
+        | {"sources/0/4.compact": compacted((0, 1, 3, 4))},
         verdict=CRITICAL,
         rules=("misplaced-source-entries",),
     ),

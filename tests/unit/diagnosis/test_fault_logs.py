@@ -16,7 +16,7 @@ from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.storage import canonical_address, join
 from streamops.storage.memory import MemoryStorage
 from streamops.verdict import Verdict
-from support.base_checkpoint import BASE_ID, HEADER, entry, files, source_entry, without
+from support.base_checkpoint import BASE_ID, HEADER, compacted, entry, files, source_entry, without
 from support.checked import NOW, checked, start, told
 
 UUID = "01234567-89ab-cdef-0123-456789abcdef"
@@ -101,7 +101,7 @@ def test_a_hole_in_old_history_is_no_alarm(changes, notes):
 def async_logs():
     batches = (0, 1, 5, 8, 13)
     found = {"metadata": files()["metadata"]} | {f"sources/0/{log_id}": source_entry(log_id) for log_id in range(9)}
-    found |= {"sources/0/9.compact": source_entry(9)}
+    found |= {"sources/0/9.compact": compacted(range(10))}
     found |= {f"sources/0/{log_id}": source_entry(log_id) for log_id in range(10, 14)}
     for batch in batches:
         found |= {f"offsets/{batch}": entry(batch), f"commits/{batch}": b'v1\n{"nextBatchWatermarkMs":0}'}
@@ -297,11 +297,6 @@ def twelve_batches():
         found |= {f"offsets/{batch}": entry(batch), f"commits/{batch}": b"v1\n{}"}
         found |= {f"sources/0/{batch}": source_entry(batch)} if batch != 9 else {}
     return found
-
-
-def compacted(log_ids):
-    """All their lines in one file."""
-    return b"\n".join([b"v1", *(source_entry(log_id).split(b"\n")[1] for log_id in log_ids)])
 
 
 @pytest.mark.fault("B21")
