@@ -498,6 +498,14 @@ WAYS: dict[str, tuple[Way, ...]] = {
             act=_rebuild_on_older_entry,
         ),
     ),
+    "missing-offsets-of-last-commit": (
+        RESTORE,
+        Way(
+            name="rebuild from an older entry",
+            phrase=r"write offsets/\d+ anew: a copy of the entry below it with the end offsets",
+            act=_rebuild_on_older_entry,
+        ),
+    ),
     "unreadable-last-commit": (
         Way(
             name="delete the commit",

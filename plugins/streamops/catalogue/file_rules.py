@@ -274,6 +274,28 @@ def missing_previous_offsets(facts: CheckpointFacts, expected: Expectations) -> 
     )
 
 
+def missing_offsets_of_last_commit(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """Async progress tracking commits no batch whose offsets it has not written (AsyncProgressTrackingMicroBatchExecution).
+
+    A start takes the next lower entry, and no error tells (tried on 4.2.0).
+    """
+    lost = facts.last_commit
+    below = max((batch for batch in facts.offsets_log.ids if batch < facts.last_offset), default=-1)
+    if not expected.leaves_holes(facts) or not 0 <= below < lost < facts.last_offset:
+        return
+    again = f"batch {facts.last_offset} begins at {OFFSETS}/{below}: what the batches up to {lost} have had comes again"
+    yield Finding(
+        rule="missing-offsets-of-last-commit",
+        severity=Severity.CRITICAL,
+        file=f"{OFFSETS}/{lost}",
+        evidence=f"{COMMITS}/{lost} is there, {OFFSETS}/{lost} is not",
+        meaning=again,
+        repair=f"restore it {BACKUP}; otherwise write {OFFSETS}/{lost} anew: a copy of the entry below it with the end offsets"
+        f" that the progress event of batch {lost} shows",
+        start=StartEffect(kind=AtStart.REPEATS, summary=f"{OFFSETS}/{lost} is missing: {again}", in_flight_only=True),
+    )
+
+
 def unreadable_last_commit(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """The newest commit can't be read. [P7c, P8j]"""
     file = f"{COMMITS}/{facts.last_commit}"

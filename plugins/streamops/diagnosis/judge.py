@@ -50,6 +50,7 @@ LOG_RULES: tuple[Rule, ...] = (
     file_rules.continuous_entries,
     file_rules.newer_format,
     file_rules.missing_previous_offsets,
+    file_rules.missing_offsets_of_last_commit,
     shape_rules.unfinished_control_batch,
     shape_rules.behind_control_log,
     shape_rules.commits_ahead,

@@ -479,6 +479,13 @@ LOUD = [
         rules=("misplaced-source-entries",),
     ),
     Row(
+        because="async progress tracking: a commit without its offsets",
+        files=files(offsets_3=None, commits_4=None),
+        tracks_async=True,
+        verdict=CRITICAL,
+        rules=("missing-offsets-of-last-commit", "pending-batch"),
+    ),
+    Row(
         because="a compact file that lacks an entry",
         files={name: content for name, content in files().items() if not name.startswith("sources/0/")}
         | {"sources/0/4.compact": compacted((0, 1, 3, 4))},

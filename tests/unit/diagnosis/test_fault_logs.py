@@ -124,6 +124,15 @@ def test_gaps_of_async_progress_tracking_are_no_corruption(is_on, verdict, rules
     assert (found.verdict, told(found), start(found)) == (verdict, rules, safety)
 
 
+def test_a_commit_without_its_offsets_is_a_lost_entry_with_async_progress_tracking_too():
+    """Tried on 4.2.0: batch 13 began at the end of batch 5."""
+    logs = {name: content for name, content in async_logs().items() if name not in ("offsets/8", "commits/13")}
+    found = checked(logs, tracks_progress_async=True)
+
+    assert told(found)[0] == ("missing-offsets-of-last-commit", "critical")
+    assert start(found) == ("unsafe", 13)
+
+
 @pytest.mark.fault("B05")
 @pytest.mark.parametrize(
     ("is_idempotent", "verdict"), [(None, Verdict.OK), (True, Verdict.OK), (False, Verdict.WARNING)]
