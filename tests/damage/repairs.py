@@ -635,6 +635,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way(name="declare", phrase="declare the source that the checkpoint was written with"),
     ),
     "backward-range": (RESTORE_BOTH, ENDS_OF_BOTH),
+    "changed-delta-table": (RESTORE_BOTH, ENDS_OF_BOTH),
     "impossible-file-offsets": (RESTORE_BOTH, ENDS_OF_BOTH, RESTORE),
     "repeated-source-ids": (RESTORE_BOTH, ENDS_OF_BOTH),
     "changed-partitions": (
@@ -744,8 +745,6 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way(name="look", phrase="make it readable from here"),
     ),
     "another-delta-table": (
-        RESTORE_BOTH,
-        ENDS_OF_BOTH,
         Way(name="restore the table", phrase="restore the table that was read", act=_restore_each("in")),
         NEW_CHECKPOINT,
     ),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from streamops.catalogue.file_rules import RESTORE_BOTH, RESTORE_COMMITS
+from streamops.catalogue.file_rules import RESTORE_COMMITS
 from streamops.catalogue.sink_rules import start_on_unread
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS, quoted
@@ -66,23 +66,20 @@ def unread_delta_source(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> 
 
 
 def another_delta_table(snapshot: CheckpointSnapshot, view: DeltaSourceView) -> Iterator[Finding]:
-    """The newest offset does not belong to this table: it was made anew, the query reads another one, or the entry was edited."""
+    """No offset belongs to this table: it was made anew, or the query reads another one."""
     place = view.place
     if not isinstance(place, DeltaSink) or delta_source(snapshot.facts, place.table).fit is not Fit.ANOTHER_TABLE:
         return
-    is_edited = has_read(snapshot.facts.previous, place.table)
+    if has_read(snapshot.facts.previous, place.table):
+        return  # The newest entry was edited, which the two of them tell by themselves.
     yield Finding(
         rule="another-delta-table",
         severity=Severity.CRITICAL,
         file=f"{OFFSETS}/{snapshot.facts.last_offset}",
-        evidence=f"the table's id is {quoted(place.table.table_id)}, "
-        + (f"{OFFSETS}/{snapshot.facts.last_offset} has another one" if is_edited else "no offset has it"),
+        evidence=f"the table's id is {quoted(place.table.table_id)}, no offset has it",
         meaning="a start fails with DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE, the same way each time",
-        repair=f"the entry below has the table's id: {OFFSETS}/{snapshot.facts.last_offset} was edited, or is another query's:"
-        f" {RESTORE_BOTH}"
-        if is_edited
-        else "restore the table that was read; for the new one begin a new checkpoint with a `startingVersion` of your own",
-        not_when="" if is_edited else "do not write the new id into the offsets: its versions are others",
+        repair="restore the table that was read; for the new one begin a new checkpoint with a `startingVersion` of your own",
+        not_when="do not write the new id into the offsets: its versions are others",
         start=StartEffect(
             kind=AtStart.FAILS,
             summary="the table is another one than the offsets were taken from",

@@ -11,7 +11,7 @@ from streamops.catalogue.expectations import Expectations
 from streamops.catalogue.file_rules import BACKUP, FAILS, RESTORE_BOTH
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
-from streamops.checkpoint.layout import OFFSETS
+from streamops.checkpoint.layout import OFFSETS, quoted
 from streamops.checkpoint.offsets import OffsetEntry, offset_pairs
 from streamops.checkpoint.source_offsets import (
     DeltaOffset,
@@ -121,6 +121,30 @@ def _back(
             in_flight_only=is_below,
         ),
     )
+
+
+def changed_delta_table(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
+    """Two entries that follow on one another name two Delta tables: Delta's source refuses whichever is not the one that it
+    reads, of a batch that is committed too (DeltaSource, tried with delta-spark 4.4.0).
+    """
+    for name, had, has in offset_pairs(facts.previous, facts.newest):
+        if not isinstance(had, DeltaOffset) or not isinstance(has, DeltaOffset) or had.table_id == has.table_id:
+            continue
+        file = f"{OFFSETS}/{facts.last_offset}"
+        evidence = f"source {name}: reservoirId {quoted(had.table_id)} → {quoted(has.table_id)}"
+        yield Finding(
+            rule="changed-delta-table",
+            severity=Severity.CRITICAL,
+            file=file,
+            evidence=evidence,
+            meaning=f"one of the two was edited, or is another query's, and the source reads both: {FAILS}",
+            repair=RESTORE_BOTH,
+            start=StartEffect(
+                kind=AtStart.FAILS,
+                summary=f"{file} is of another Delta table than the entry below: {evidence}",
+                error="DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
+            ),
+        )
 
 
 def copied_entry(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:

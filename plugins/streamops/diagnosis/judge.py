@@ -62,6 +62,7 @@ LOG_RULES: tuple[Rule, ...] = (
     offset_rules.impossible_file_offsets,
     offset_rules.repeated_source_ids,
     order_rules.backward_range,
+    order_rules.changed_delta_table,
     offset_rules.source_offset_lost,
     order_rules.offsets_moved_back,
     order_rules.watermark_moved_back,

@@ -479,6 +479,12 @@ LOUD = [
         rules=("misplaced-source-entries",),
     ),
     Row(
+        because="the entry below the newest is of another Delta table, and all is committed",
+        files=reading(offset(5), offset(4, table_id="another")),
+        verdict=CRITICAL,
+        rules=("changed-delta-table",),
+    ),
+    Row(
         because="async progress tracking: a commit without its offsets",
         files=files(offsets_3=None, commits_4=None),
         tracks_async=True,

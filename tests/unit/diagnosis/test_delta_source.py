@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 import pytest
 
 from streamops.catalogue.delta_source_rules import DeltaSourceView
-from streamops.catalogue.file_rules import RESTORE_BOTH
 from streamops.deltalog import DeltaTableFacts
 from streamops.diagnosis.judge import DELTA_SOURCE_RULES, explanations
 from streamops.diagnosis.plan import Safety
@@ -85,13 +84,6 @@ ROWS = [
     pytest.param(
         reading(offset(12, table_id=ANOTHER)), table(12), ["another-delta-table"], FUTILE, id="the table was made anew"
     ),
-    pytest.param(
-        reading(offset(12, table_id=ANOTHER), offset(11)),
-        table(12),
-        ["another-delta-table"],
-        FUTILE,
-        id="the entry was edited: the one below has the table's id",
-    ),
     pytest.param(reading(offset(12)), MissingSink(address=TABLE), ["unread-delta-source"], SAFE, id="no table there"),
     pytest.param(reading(offset(12)), file_sink(1), ["unread-delta-source"], SAFE, id="files, and no table"),
     pytest.param(
@@ -150,13 +142,14 @@ def test_an_offset_without_the_index_that_delta_reads_as_0_is_left_to_a_person(i
 
 
 def test_where_the_entry_below_has_the_table_s_id_the_entries_are_to_be_restored_and_not_the_table():
-    made_anew, edited = (
-        by_rules(DELTA_SOURCE_RULES, inspected(found), DeltaSourceView(place=table(12), now=NOW))[0]
-        for found in (reading(offset(12, table_id=ANOTHER)), reading(offset(12, table_id=ANOTHER), offset(11)))
-    )
+    """Whatever the table: the source refuses either of the two, and an id that was edited says nothing of the table."""
+    view = DeltaSourceView(place=table(12), now=NOW)
+    (made_anew,) = by_rules(DELTA_SOURCE_RULES, inspected(reading(offset(12, table_id=ANOTHER))), view)
+    edited = inspected(reading(offset(12, table_id=ANOTHER), offset(11)))
 
     assert made_anew.repair.startswith("restore the table")
-    assert edited.repair.endswith(RESTORE_BOTH)
+    assert not by_rules(DELTA_SOURCE_RULES, edited, view)
+    assert plan_of(edited, source_table=view).expected_error == "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE"
 
 
 def test_a_start_that_fails_foretells_delta_s_words():
