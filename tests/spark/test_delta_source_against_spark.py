@@ -145,6 +145,19 @@ CASES = (
     ),
     Case("blank-line", (*TWO_BATCHES, *MORE, "blank 3"), [STOPS], FUTILE, "end-of-input", read=[0, 1]),
     Case("blank-line-in-what-was-read", (*TWO_BATCHES, *MORE, "blank 0"), read=[0, 1, 2, 3]),
+    Case(
+        "entry-below-of-another",
+        (*TWO_BATCHES, *MORE, "of_another 0"),
+        ["changed-delta-table"],
+        FUTILE,
+        "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
+        read=[0, 1],
+    ),
+    Case(
+        "entry-below-that-one",
+        (*TWO_BATCHES, "append", "read", *MORE, "of_another 0"),
+        read=[0, 1, 2, 3, 4],
+    ),
     Case("vacuumed", (*TWO_BATCHES, *MORE, "optimize", "vacuum"), [FILES_GONE], FUTILE, DATA, read=[0, 1]),
 )
 

@@ -4,12 +4,13 @@
 for each table the errors of its reads, each empty where there is none, and the numbers that its query has written. Steps:
 `append` (one row, one commit; the first makes the table), `read` (all that is there), `optimize`, `vacuum` (whatever is
 removed), `checkpoint` (of the table's log, which cleans it), `age VERSION MOMENT` (of a commit's file, seconds since 1970),
-`blank VERSION` (lines behind a commit), `set PROPERTY VALUE`, `sql TEXT` (`{}` for the table's name). `options` of a task are
-those of the query's source.
+`blank VERSION` (lines behind a commit), `of_another BATCH` (an entry of the query's offsets has another table's id),
+`set PROPERTY VALUE`, `sql TEXT` (`{}` for the table's name). `options` of a task are those of the query's source.
 """
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -60,6 +61,11 @@ class Table:
         commit = self._table / "_delta_log" / f"{int(version):020d}.json"
         commit.write_bytes(commit.read_bytes() + b"\n\n")
         commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
+
+    def of_another(self, batch):
+        entry = Path(self._task["checkpoint"]) / "offsets" / batch
+        entry.write_text(re.sub('("reservoirId":")[0-9a-f]{8}', r"\g<1>00000000", entry.read_text()))
+        entry.with_name(f".{batch}.crc").unlink(missing_ok=True)
 
     def set(self, name, *value):
         self._sql(f"alter table {self._name} set tblproperties ('{name}' = '{' '.join(value)}')")
