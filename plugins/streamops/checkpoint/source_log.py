@@ -151,9 +151,14 @@ def read_source_log(
     *,
     log_ids: range = range(0),
     reads_files: bool = False,
+    is_restored: bool = False,
     limit: int = DEFAULT_READ_LIMIT,
 ) -> SourceLogFacts:
-    """One source's folder; `log_ids` counts in steps of one. `reads_files`: whether its offsets are those of files."""
+    """One source's folder; `log_ids` counts in steps of one. `reads_files`: whether its offsets are those of files.
+
+    `is_restored`: what a start takes as read, which goes by the newest compact file alone for all ids up to it; a batch takes
+    its input from the file of its own id, as long as there is one.
+    """
     path = f"{SOURCES}/{folder}"
     try:
         names = storage.list(join(checkpoint, path))
@@ -164,7 +169,7 @@ def read_source_log(
     reading = _Reading(storage, checkpoint, path, limit=limit, has_side_files=log.checksums > 0)
     kind = SourceKind.FILE if reads_files and (log.plain or log.compact) else reading.kind(names, log)
     if kind is SourceKind.FILE:
-        reading.take_entries(log, log_ids)
+        reading.take_entries(log, log_ids, is_restored=is_restored)
         if reads_files:
             reading.take_ahead(log, above=log_ids.stop - 1)
         reading.compare_ids(log, compact_bytes=size)
@@ -211,12 +216,15 @@ class _Reading:
         tastes = (self._read(str(log_id), self._taste) for log_id in dict.fromkeys((min(log.plain), max(log.plain))))
         return next((kind for kind in tastes if kind), SourceKind.UNKNOWN)
 
-    def take_entries(self, log: CompactLog, log_ids: range) -> None:
+    def take_entries(self, log: CompactLog, log_ids: range, *, is_restored: bool) -> None:
         """Read each log id's own file, and the newest compact file for ids whose file was cleaned up, as Spark does."""
         if not log_ids:
             return
-        own = {known for known in log.plain | log.compact if known in log_ids and log.holds(known)}
         newest_compact = log.newest_compact
+        first_own = newest_compact + 1 if is_restored else 0
+        own = {
+            known for known in log.plain | log.compact if known in log_ids and log.holds(known) and known >= first_own
+        }
         missing = gaps(own, first=log_ids[0], last=log_ids[-1])
         self._absent = tuple(
             IdRange(first=max(gap.first, newest_compact + 1), last=gap.last)

@@ -29,6 +29,7 @@ _STORED, _COMPRESSED = 0x10, 0x20
 _SEED = 0x9747B28C
 _CHECKED = 0x0FFFFFFF
 """The bits of a hash that are written: java.util.zip.Checksum of StreamingXXHash32."""
+_CHANGED = "is not as it was written"
 MAX_CONTENT = 64 * 1024 * 1024
 """Bytes that are unpacked; what comes behind is not looked at."""
 
@@ -39,10 +40,13 @@ def unpacked(content: bytes) -> tuple[bytes, str]:
     at = 0
     while len(found) < MAX_CONTENT:
         head = content[at : at + _HEAD.size]
-        if len(head) < _HEAD.size or not head.startswith(MAGIC):
+        if len(head) < _HEAD.size:
             return bytes(found), f"no whole block at byte {at} of {len(content)}"
-        _, token, packed_size, size, checksum = _HEAD.unpack(head)
-        if size == 0:
+        magic, token, packed_size, size, checksum = _HEAD.unpack(head)
+        is_end = size == 0
+        if magic != MAGIC or (is_end and (packed_size or checksum or token & 0xF0 not in (_STORED, _COMPRESSED))):
+            return bytes(found), f"the block at byte {at} {_CHANGED}"
+        if is_end:
             break
         at += _HEAD.size
         packed = content[at : at + packed_size]
@@ -50,7 +54,7 @@ def unpacked(content: bytes) -> tuple[bytes, str]:
             return bytes(found), f"the block at byte {at} is cut, the file has {len(content)} bytes"
         piece = _piece(packed, token & 0xF0, size)
         if piece is None or xxhash.xxh32_intdigest(piece, _SEED) & _CHECKED != checksum:
-            return bytes(found), f"the block at byte {at} is not as it was written"
+            return bytes(found), f"the block at byte {at} {_CHANGED}"
         found += piece
         at += packed_size
     return bytes(found), ""
@@ -77,6 +81,7 @@ MAX_BYTES = 32 * 1024 * 1024
 END = b"\xff\xff\xff\xff"
 """The length -1, where the next key would begin."""
 LZ4 = "lz4"
+CHANGELOG = ".changelog"
 
 
 def read_changes(
@@ -106,7 +111,9 @@ def read_changes(
         if number < MAX_READ and left > 0:
             content = _content(storage, address, limit=left)
             changes, trouble = unpacked(content) if content and content.startswith(MAGIC) else (b"", "")
-            troubles[file] = "" if content is None else _trouble(content, codec, changes, trouble)
+            troubles[file] = (
+                "" if content is None else _trouble(content, codec, changes, trouble, is_log=file.endswith(CHANGELOG))
+            )
             lineages.learn(file, changes)
             left -= len(content or b"")
             if content and file in checksums.of_spark:
@@ -149,7 +156,7 @@ class _Lineages:
         if "_" in name and folder not in self._counting:
             before = _lineage(changes)
             if before is not None:
-                self._counting[folder] = {name, *(f"{version}_{unique_id}.changelog" for version, unique_id in before)}
+                self._counting[folder] = {name, *(f"{version}_{unique_id}{CHANGELOG}" for version, unique_id in before)}
 
 
 def _lineage(changes: bytes) -> list[tuple[int, str]] | None:
@@ -190,12 +197,17 @@ def _content(storage: ReadableStorage, address: str, *, limit: int) -> bytes | N
         return b"" if is_link_to_nothing else None
 
 
-def _trouble(content: bytes, codec: str, changes: bytes, trouble: str) -> str:
-    """Why a load can't read it; empty where it can. `changes` and `trouble`: what is unpacked of it, and what stopped that."""
+def _trouble(content: bytes, codec: str, changes: bytes, trouble: str, *, is_log: bool) -> str:
+    """Why a load can't read it; empty where it can. `changes` and `trouble`: what is unpacked of it, and what stopped that.
+
+    Of a changelog without any change the mark is read as the length of a text, so that what is behind it is read, too: the end
+    of the file is expected there, a changed block is not (StateStoreChangelogReaderFactory; tried on 4.2.0).
+    """
     if not content:
         return _EMPTY
     if codec != LZ4:
         return f"it was packed with {LZ4}, {codec} is pinned" if content.startswith(MAGIC) else ""
     if not content.startswith(MAGIC):
         return f"it does not begin with a block of {LZ4}"
-    return "" if changes.endswith(END) else trouble
+    is_read_on = is_log and changes.startswith(END) and trouble.endswith(_CHANGED)
+    return "" if changes.endswith(END) and not is_read_on else trouble

@@ -168,7 +168,7 @@ def _history(
 ) -> tuple[str, tuple[RecordedFile, ...], bool]:
     """As much as is read of a log, and its newest entries in any case."""
     every = range(source.log.latest + 1)
-    found = read_source_log(storage, checkpoint, source.folder, log_ids=every, reads_files=True)
+    found = read_source_log(storage, checkpoint, source.folder, log_ids=every, reads_files=True, is_restored=True)
     is_whole = not (found.unread or found.broken or found.unreachable or found.absent)
     is_whole = is_whole and found.files_total == len(found.files)
     files = found.files

@@ -162,6 +162,14 @@ def test_a_compact_file_that_lacks_one_of_several_files_of_an_id_is_told_by_the_
     assert read({**files, "0/4": b"v"}, range(10, 11), reads_files=True).left_out == ()
 
 
+def test_what_a_start_takes_as_read_goes_by_the_compact_file():
+    """CompactibleFileStreamLog.allFiles; a batch takes its input from the file of its own id (tried on 4.2.0)."""
+    files = {**file_source([*range(9), "9.compact", 10]), "0/4": log_file(entry(4, name="edited"))}
+
+    assert input_names(read(files, range(11), reads_files=True, is_restored=True)) == [*map(str, range(11))]
+    assert "edited" in input_names(read(files, range(11), reads_files=True))
+
+
 def test_an_entry_of_a_compact_file_with_another_number_is_not_left_out():
     """Its file is known to have been read, whatever the number."""
     files = file_source(["9.compact", 10])

@@ -59,6 +59,25 @@ def test_what_spark_fails_on_is_told(content, reason):
     assert reason in told
 
 
+@pytest.mark.parametrize(
+    ("name", "behind", "is_told"),
+    [
+        ("5.changelog", EMPTY_BLOCK, False),
+        ("5.changelog", EMPTY_BLOCK[:-1], False),
+        ("5.changelog", b"", False),
+        ("5.changelog", b"LZ4Bloc_" + EMPTY_BLOCK[8:], True),
+        ("5.changelog", EMPTY_BLOCK[:-1] + b"x", True),
+        ("5.delta", b"LZ4Bloc_" + EMPTY_BLOCK[8:], False),
+    ],
+    ids=["whole", "the mark cut", "no mark", "the mark changed", "its hash changed", "of the other provider"],
+)
+def test_behind_the_end_a_changelog_without_changes_is_read_on(name, behind, is_told):
+    storage = MemoryStorage()
+    storage.write(join(ADDRESS, f"state/0/0/{name}"), block(END) + behind)
+
+    assert bool(read_changes(storage, ADDRESS, [f"state/0/0/{name}"]).broken) is is_told
+
+
 def test_of_another_codec_only_nothing_is_known_to_be_wrong():
     assert trouble(b"(\xb5/\xfd", codec="zstd") == []
     assert trouble(b"", codec="zstd") == ["it is empty"]
