@@ -289,6 +289,14 @@ def _operator(metadata: bytes) -> str:
     return str(told["operatorInfo"].get("operatorName", "")) if is_whole and isinstance(told, dict) else ""
 
 
+def is_input_that_no_batch_has_taken(damage: Damage, name: str) -> bool:
+    """An input file that was replaced before any source wrote it down: its content was never read, nor its time noted."""
+    if not re.fullmatch(r"in2?/[^/]+\.json", name) or name not in damage.after:
+        return False
+    taken = f'/{name}"'.encode()
+    return not any(taken in content for other, content in damage.before.items() if "/sources/" in other)
+
+
 EXCEPTIONS: dict[str, Callable[[Damage, str], bool]] = {
     "another valid file of state": is_another_valid_state_file,
     "bytes that no start reads": is_behind_the_mark_of_the_end,
@@ -298,6 +306,7 @@ EXCEPTIONS: dict[str, Callable[[Damage, str], bool]] = {
     "another valid commit of the source table": is_another_commit_of_the_source,
     ANOTHER_SCHEMA: is_another_schema_of_state,
     "a version of the source table taken back that nobody had read": is_an_unread_version_taken_back,
+    "an input file replaced before it was read": is_input_that_no_batch_has_taken,
     "a batch taken back that only the sink has had": is_a_batch_taken_back,
 }
 

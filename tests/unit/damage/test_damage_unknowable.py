@@ -97,6 +97,13 @@ TAKEN_BACK = {"checkpoint/offsets/5": None}
             id="path alone",
         ),
         pytest.param(
+            "files-ledger",
+            {**READ, "in/2.json": b"two|12"},
+            {"in/2.json": b"three|13"},
+            "an input file replaced before it was read",
+            id="input that waits",
+        ),
+        pytest.param(
             "kafka-ledger",
             PLANNED,
             {"checkpoint/offsets/5": kafka(6, 7)},
@@ -228,6 +235,12 @@ STALE = checksum(b"five")
             {**READ, f"{LOG}/2.compact": READ[f"{LOG}/0"]},
             {f"{LOG}/0": text(LINE.format("x", 10, 0))},
             id="a line that another entry repeats",
+        ),
+        pytest.param(
+            "files-ledger",
+            {**READ, f"{LOG}/1": text(LINE.format("in/1.json", 11, 1)), "in/1.json": b"one|11"},
+            {"in/1.json": b"two|12"},
+            id="input that was read",
         ),
         pytest.param("kafka-ledger", PLANNED, {"checkpoint/offsets/5": kafka(6, 3)}, id="below the entry below"),
         pytest.param("kafka-ledger", PLANNED, {"checkpoint/offsets/5": kafka(6, 9)}, id="beyond the topic"),

@@ -485,6 +485,14 @@ LOUD = [
         rules=("changed-delta-table",),
     ),
     Row(
+        because="async progress tracking: a committed entry that ends where the one below it ends",
+        files={name: content for name, content in files().items() if not name.startswith("sources/")}
+        | {f"offsets/{batch}": entry(batch, source=f'{{"orders":{{"0":{min(batch, 3)}}}}}') for batch in range(5)},
+        tracks_async=True,
+        verdict=CRITICAL,
+        rules=("copied-entry",),
+    ),
+    Row(
         because="async progress tracking: a commit without its offsets",
         files=files(offsets_3=None, commits_4=None),
         tracks_async=True,
