@@ -1,26 +1,27 @@
-"""`stream__<name>`, one for each live stream: waits while the stream is parked, then keeps its driver running.
+"""`stream__<name>`, one for each live stream: keeps its driver running, and is red while the stream does not get on.
 
-Marking a task, clearing it or pausing the DAG never stops a stream: `streamops stop` or the form `streamops_ops` does.
+A run begins as soon as one is of use: the asset of the stream is watched for that. Marking a task, clearing it or pausing the DAG
+never stops a stream: `streamops stop` or the form `streamops_ops` does.
 """
 
 from airflow.utils.types import DagRunType
 
 from streamops.airflow.declared_fleet import declared_fleet
 from streamops.airflow.explicit_dag import URGENT, explicit_dag
-from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
+from streamops.airflow.operators import StreamOperator
+from streamops.airflow.run_due import run_due
 
 fleet = declared_fleet(__file__, "streams")
 
 for stream in fleet.live:
+    dag_id = fleet.dag_id(stream)
     with explicit_dag(
-        fleet.dag_id(stream),
+        dag_id,
         description=stream.description or f"Keeps {stream.name} running",
-        schedule="@continuous",
+        schedule=[run_due(dag_id, stream=stream.name, config=fleet.config)],
         tags=["stream"],
         weight=URGENT,
         # A manual run would queue for ever behind the one that lives.
-        run_types=[DagRunType.SCHEDULED],
+        run_types=[DagRunType.ASSET_TRIGGERED],
     ):
-        await_release = AwaitReleaseOperator(task_id="await_release", stream=stream.name, config=fleet.config)
-        supervise = StreamOperator(task_id="supervise", stream=stream.name, config=fleet.config)
-        await_release >> supervise
+        StreamOperator(task_id="supervise", stream=stream.name, config=fleet.config)

@@ -19,7 +19,7 @@ from streamops.operations.snapshot import ActContext, Drift, drift_between
 from streamops.spec import StreamSpec
 from streamops.spec.wire import dag_id_of, spec_fingerprint, spec_text
 from streamops.supervision.decision import RESTING, Action, Decision
-from streamops.supervision.observation import EpochFacts, Observation
+from streamops.supervision.observation import QUIET_AFTER, EpochFacts, Observation
 from streamops.supervision.supervisor import Look
 from streamops.verdict import DatedVerdict, StreamVerdicts, Verdict
 
@@ -50,9 +50,6 @@ ATTENTION = frozenset({Phase.PARKED, Phase.BLOCKED, Phase.UNKNOWN})
 
 GETTING_ON = frozenset({Phase.RUNNING, Phase.STARTING, Phase.STOPPING})
 """Phases of a driver that lives and does what it should."""
-
-QUIET_AFTER = timedelta(seconds=20)
-"""Longer than a source that answers lets a batch be planned: time to ask anew whether it does."""
 
 AS_WANTED = frozenset({Phase.RUNNING, Phase.STARTING, Phase.STOPPING, Phase.STOPPED, Phase.IDLE})
 """Phases in which the stream does what it was asked to."""

@@ -10,7 +10,8 @@ from airflow.sdk.definitions.context import _AIRFLOW_PARSING_CONTEXT_DAG_ID
 from airflow.sdk.exceptions import AirflowFailException, ParamValidationError
 from airflow.serialization.serialized_objects import DagSerialization
 
-from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
+from streamops.airflow.operators import StreamOperator
+from streamops.airflow.run_due import RunDueTrigger
 from streamops.airflow.run_operator import RunOperator
 from support.dags import (
     BACKFILL_DAG,
@@ -75,25 +76,27 @@ def test_the_shipped_dags_import_without_errors(shipped):
     assert set(shipped.dags) == {ORDERS, BY_THE_HOUR, *FLEET}
 
 
-def test_a_stream_is_released_before_it_is_supervised(orders):
-    first, second = orders.topological_sort()
+def test_a_stream_is_supervised_by_one_task(orders):
+    (task,) = orders.tasks
 
-    assert (first.task_id, second.task_id) == ("await_release", "supervise")
-    assert isinstance(first, AwaitReleaseOperator)
-    assert isinstance(second, StreamOperator)
-    assert second.upstream_task_ids == {"await_release"}
+    assert isinstance(task, StreamOperator)
+    assert (task.task_id, task.stream) == ("supervise", "orders_to_delta")
 
 
 @pytest.mark.fault("B73")
-def test_one_run_follows_the_other_and_never_two_at_once(orders):
-    assert orders.schedule == "@continuous"
+def test_a_run_begins_when_one_is_due_and_never_two_at_once(orders):
+    (asset,) = orders.schedule
+    (watcher,) = asset.watchers
+
+    assert isinstance(watcher.trigger, RunDueTrigger)
+    assert (watcher.trigger.dag, watcher.trigger.stream) == (ORDERS, "orders_to_delta")
     assert orders.max_active_runs == 1
     assert orders.catchup is False
 
 
-def test_only_scheduled_runs_are_allowed(orders):
+def test_only_runs_that_are_due_are_allowed(orders):
     """A manual run would queue for ever behind the one that lives."""
-    assert orders.allowed_run_types == {"scheduled"}
+    assert orders.allowed_run_types == {"asset_triggered"}
 
 
 def test_a_new_stream_is_supervised_at_once(orders):
@@ -105,11 +108,10 @@ def test_the_dag_survives_the_way_through_the_database(orders):
     back = DagSerialization.from_dict(DagSerialization.to_dict(orders))
 
     assert back.dag_id == ORDERS
-    assert back.task_ids == ["await_release", "supervise"]
-    assert back.get_task("supervise").upstream_task_ids == {"await_release"}
+    assert back.task_ids == ["supervise"]
     assert back.max_active_runs == 1
     assert back.is_paused_upon_creation is False
-    assert back.allowed_run_types == {"scheduled"}
+    assert back.allowed_run_types == {"asset_triggered"}
 
 
 # Bounded runs

@@ -8,7 +8,7 @@ import pytest
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 
-from streamops.airflow.operators import AwaitReleaseOperator, StreamOperator
+from streamops.airflow.operators import StreamOperator
 from streamops.airflow.triggers import StreamTrigger
 from streamops.control import codec
 from streamops.control.drivers import DriverPhase, Heartbeat
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*cannot be called outside of th
 
 
 class Task:
-    """The two tasks of the stream's DAG, run slice by slice."""
+    """The task of the stream's DAG, run slice by slice."""
 
     def __init__(self, place) -> None:
         self._place = place
@@ -35,10 +35,6 @@ class Task:
     @property
     def supervise(self) -> StreamOperator:
         return self._task("supervise")
-
-    @property
-    def await_release(self) -> AwaitReleaseOperator:
-        return self._task("await_release")
 
     def execute(self) -> TaskDeferred:
         """The first slice of a try; how it was deferred."""
@@ -103,7 +99,7 @@ def test_a_task_that_sleeps_has_no_time_out(task):
 def test_the_trigger_watches_the_same_stream_in_the_same_settings(place, task):
     trigger = task.execute().trigger
 
-    assert (trigger.stream, trigger.config, trigger.wake_for) == ("orders", place.config, "act")
+    assert (trigger.stream, trigger.config) == ("orders", place.config)
 
 
 @pytest.mark.fault("B30")
@@ -130,7 +126,6 @@ def test_a_run_lasts_about_as_long_as_it_should(place):
 @pytest.mark.fault("B75")
 def test_killing_a_task_never_stops_a_stream():
     assert StreamOperator.on_kill is BaseOperator.on_kill
-    assert AwaitReleaseOperator.on_kill is BaseOperator.on_kill
 
 
 # After a driver's death
@@ -230,14 +225,40 @@ def test_a_wake_up_for_what_another_has_done_meanwhile_does_nothing(place, task)
     assert place.kinds.count("submitted") == 2
 
 
-def test_a_stopped_stream_is_slept_on(place, task):
+def test_the_task_of_a_stopped_stream_ends_well(place, task):
     place.start()
     place.person().stop("maintenance")
     place.kill(place.handles[0])
 
+    assert task.supervise.resume({}, {"wake": "record-end", "reason": "epoch 1 has ended"}) is None
+    assert place.kinds[-1] == "driver_ended"
+
+
+def test_a_stream_that_does_not_get_on_fails_its_task_once_it_is_late(place, task):
+    place.declare(restart={"initial_delay": "1h", "max_delay": "2h"})
+    task.execute()
+    place.kill(place.handles[0])
     task.resume()
 
-    assert place.kinds[-1] == "driver_ended"
+    with pytest.raises(AirflowFailException, match="does not get on: back-off") as failure:
+        task.supervise.resume({}, {"wake": "standstill", "reason": "back-off"})
+
+    assert "The next run begins when it does" in str(failure.value)
+
+
+def test_a_stream_that_gets_on_by_now_is_slept_on(place, task):
+    task.execute()
+
+    assert task.resume(wake="standstill").method_name == "resume"
+
+
+def test_files_that_can_not_be_read_fail_the_task_once_it_is_late(place, task, eyes):
+    task.execute()
+    eyes.storage.unreachable = "/"
+
+    assert task.resume(wake="record-end").method_name == "resume"
+    with pytest.raises(AirflowFailException, match="can't be supervised"):
+        task.supervise.resume({}, {"wake": "standstill", "reason": "no answer"})
 
 
 # Parked
@@ -387,43 +408,3 @@ def test_a_memory_that_makes_no_sense_is_forgotten(place, task, memory):
     task.execute()
 
     assert task.resume(wake="record-end", memory=memory).method_name == "resume"
-
-
-# Waiting for a release
-
-
-def test_a_stream_that_is_not_parked_is_let_through_at_once(place, task):
-    assert task.await_release.execute({}) is None
-    assert place.kinds == []
-
-
-def test_a_parked_stream_is_waited_for(place, task, task_log):
-    place.declare(restart={"thrash_limit": 0})
-    place.kill(place.start())
-    place.supervisor().settle()
-
-    deferred = deferral(task.await_release.execute, {})
-
-    assert deferred.trigger.wake_for == "release"
-    assert deferred.timeout is None
-    assert "streamops release orders --reason" in task_log.warnings
-
-
-def test_a_released_stream_is_let_through(place, task):
-    assert task.await_release.resume({}, {"wake": "claim", "reason": "start is safe"}) is None
-
-
-def test_a_stream_that_cannot_be_looked_at_is_left_to_the_supervising_task(place, task):
-    operator = task.await_release
-    place.project.file.unlink()
-
-    assert operator.execute({}) is None
-
-
-def test_waiting_for_a_release_starts_nothing(place, task):
-    place.kill(place.start())
-    before = place.kinds
-
-    task.await_release.execute({})
-
-    assert place.kinds == before

@@ -6,6 +6,9 @@ import pytest
 
 from support.old_state import ROWS
 
+DROPPED = {"wake_for"}
+"""Of the task that waited for a release: no run begins before that any more."""
+
 
 @pytest.mark.parametrize("row", ROWS)
 def test_a_row_is_still_a_trigger_with_the_same_arguments(row):
@@ -15,4 +18,6 @@ def test_a_row_is_still_a_trigger_with_the_same_arguments(row):
     trigger = getattr(import_module(module), name)(**arguments)
 
     _, now = trigger.serialize()
-    assert {name: now[name] for name in arguments} == arguments
+    assert {name: now[name] for name in arguments if name not in DROPPED} == {
+        name: value for name, value in arguments.items() if name not in DROPPED
+    }

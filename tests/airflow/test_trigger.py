@@ -95,9 +95,7 @@ def sign_of(place) -> Path:
 
 
 def test_every_argument_comes_back_from_the_database():
-    trigger = StreamTrigger(
-        stream="orders", config="c.yaml", wake_for="release", end_at="x", quiet_seconds=3, interval_seconds=4
-    )
+    trigger = StreamTrigger(stream="orders", config="c.yaml", end_at="x", quiet_seconds=3, interval_seconds=4)
 
     assert vars(rebuilt(trigger)) == vars(trigger)
 
@@ -126,12 +124,6 @@ def test_an_end_that_makes_no_sense_is_none(place, eyes, end_at):
             return task.done()
 
     assert asyncio.run(watch()) is False
-
-
-def test_a_purpose_that_this_release_does_not_know_is_to_act(place):
-    place.kill(place.start())
-
-    assert the_event(a_trigger(place, wake_for="something new"))["wake"] == "record-end"
 
 
 # Waking up
@@ -204,18 +196,49 @@ def test_the_quiet_time_outlasts_what_airflow_needs_unless_told_otherwise():
     assert StreamTrigger(stream="orders", config="c.yaml").quiet_seconds >= 15
 
 
-def test_a_stopped_stream_wakes_nobody(place, eyes):
+def test_a_stopped_stream_wakes_its_task_which_then_ends(place):
     handle = place.start()
     place.person().stop("maintenance")
     place.kill(handle)
     place.supervisor().settle()
 
-    async def watch():
-        async with watching(a_trigger(place)) as task:
-            assert await off_loop(eyes.have_looked, 5)
-            return task.done()
+    assert the_event(a_trigger(place))["wake"] == "stopped"
 
-    assert asyncio.run(watch()) is False
+
+def test_a_stream_that_does_not_get_on_wakes_its_task_after_a_while(place, monkeypatch):
+    """A claim that another supervisor has not submitted yet: nothing may be done, and no driver lives."""
+    monkeypatch.setattr(triggers, "PASSING_GRACE", timedelta(0))
+    write_log(LocalStorage(), place.control, a_log(a_claim(1)))
+
+    event = the_event(a_trigger(place))
+
+    assert (event["wake"], event["reason"][:18]) == ("standstill", "epoch 1 is claimed")
+
+
+def test_files_that_can_not_be_looked_at_are_a_standstill(place, eyes, monkeypatch):
+    monkeypatch.setattr(triggers, "PASSING_GRACE", timedelta(0))
+    eyes.storage.unreachable = "/"
+
+    event = the_event(a_trigger(place))
+
+    assert event["wake"] == "standstill"
+    assert event["reason"]
+
+
+def test_the_log_says_where_a_stream_stands_and_nothing_twice(place, eyes, caplog, monkeypatch):
+    monkeypatch.setattr(triggers, "TOLD_EVERY_SECONDS", 0.0)
+    handle = place.start()
+
+    async def watch():
+        async with watching(a_trigger(place)):
+            assert await off_loop(eyes.have_looked, 5)
+
+    with caplog.at_level("INFO", triggers.__name__):
+        asyncio.run(watch())
+
+    told = [record.getMessage() for record in caplog.records if " keep: " in record.getMessage()]
+    assert len(told) == len(set(told)) > 0
+    assert f"process {handle.process.partition(':')[0]} on {handle.host}, log {handle.log}" in told[-1]
 
 
 def test_a_started_stream_wakes_its_task(place, eyes):
@@ -315,53 +338,6 @@ def test_a_stream_whose_declaration_is_gone_is_watched_as_before(place, eyes, mo
 
     (event,) = asyncio.run(watch())
     assert event["wake"] == "record-end"
-
-
-# Waiting for a release
-
-
-@pytest.mark.parametrize(
-    ("stand_still", "is_signed"),
-    [
-        pytest.param(lambda place: park(place), True, id="parked: whoever waits sees to its start"),
-        pytest.param(
-            lambda place: place.declare(checkpoint="data/checkpoints/elsewhere"),
-            False,
-            id="blocked: its driver may live, and nobody would replace it",
-        ),
-    ],
-)
-def test_only_a_parked_stream_is_looked_after_by_whoever_waits_for_its_release(place, eyes, stand_still, is_signed):
-    place.kill(place.start())
-    place.supervisor().step()
-    sign = sign_of(place)
-    stand_still(place)
-    sign.unlink()
-
-    async def watch():
-        async with watching(a_trigger(place, wake_for="release")) as task:
-            assert await off_loop(eyes.have_looked, 3)
-            return task.done()
-
-    assert asyncio.run(watch()) is False
-    assert sign.exists() is is_signed
-
-
-def test_a_release_wakes_who_waits_for_it(place, eyes):
-    place.kill(place.start())
-    park(place)
-    place.supervisor().settle()
-
-    async def watch():
-        async with watching(a_trigger(place, wake_for="release")) as task, asyncio.timeout(PATIENCE):
-            await off_loop(eyes.have_looked, 5)
-            slept = not task.done()
-            await off_loop(place.person().release, "mended")
-            return slept, await task
-
-    slept, (event,) = asyncio.run(watch())
-    assert slept
-    assert event["wake"] == "claim"
 
 
 def test_a_parked_stream_wakes_its_supervising_task(place):

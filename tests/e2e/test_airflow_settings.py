@@ -8,6 +8,8 @@ What is proven, in order:
 3. A broken DAG file of somebody else's beside ours touches nothing.
 4. A stream that left the file by mistake is restarted all the same, and its DAG stays.
 5. A forced act in the form waits for a person's answer with its plan: rejected it changes nothing, approved it is put on record.
+6. The latest run of a stream's DAG, by which Airflow shows the DAG, is red while the stream is parked, and green once it was
+   stopped on purpose; no run begins until the stream may go on, and then one does by itself.
 
 Drivers are processes that sleep: neither Spark nor Kafka is needed.
 """
@@ -22,6 +24,8 @@ from pathlib import Path
 import pytest
 
 from streamops.control.layout import control_folder
+from streamops.control.log import ControlLog
+from streamops.control.records import Parked
 from streamops.control.snapshot import load_state
 from streamops.control.state import LogState
 from streamops.launch.local import LocalLauncher
@@ -31,6 +35,7 @@ from streamops_sandbox.layout import SandboxLayout
 from streamops_sandbox.sandbox import Sandbox
 from streamops_sandbox.state import SandboxState, save_state
 from streamops_sandbox.waiting import SilentNarrator
+from support.records import a_record
 from support.settings import Project, a_declared_stream, a_project
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
@@ -52,6 +57,8 @@ HOSTILE = {
 }
 A_PERSON_READS = 10
 """Seconds. Airflow 3.3 loses the end of a task that goes on in the moment in which it was put aside (issues 72716 and 71580)."""
+A_MINUTE = 60
+"""Seconds from the cause to the page, at most."""
 SPARK_SUBMIT = "#!/bin/sh\nexec sleep 3600\n"
 
 
@@ -82,6 +89,22 @@ class Installation:
         if newest is None or newest.submission is None or not newest.is_open:
             return 0
         return newest.number if self.launcher.poll(newest.submission.handle).state.value == "running" else 0
+
+    def latest(self, stream: str) -> str:
+        """The state of the newest run, by which the list of DAGs shows a DAG."""
+        runs = self.api.dag_runs(f"stream__{stream}")
+        return str(runs[0].state) if runs else ""
+
+    def park(self, stream: str) -> None:
+        """As the policy does."""
+        checkpoint = self.project.address(f"data/checkpoints/{stream}")
+        log = ControlLog(LocalStorage(), control_folder(checkpoint))
+        log.append(a_record(Parked(), self.log(stream).next_number, reason="tried"))
+
+    def act(self, act: str, stream: str = "orders") -> None:
+        """By the form, up to its record."""
+        run = self.api.start_run(FORM, {"stream": stream, "reason": "tried", "act": act})
+        assert eventually(lambda: self.states_of(run).get("act") == "success"), self.states_of(run)
 
     def kill(self, stream: str) -> None:
         newest = self.log(stream).newest
@@ -236,6 +259,30 @@ def test_a_forced_act_waits_for_a_person(installation: Installation) -> None:
     assert eventually(lambda: installation.states_of(harmless).get("act") == "success")
     assert installation.states_of(harmless)["approve"] == "success"
     assert eventually(lambda: installation.epoch("orders") == epoch + 1)
+
+
+def test_a_parked_stream_is_red_until_it_is_released(installation: Installation) -> None:
+    assert eventually(lambda: installation.latest("orders") == "running")
+    epoch = installation.epoch("orders")
+
+    installation.park("orders")
+    installation.kill("orders")
+
+    assert eventually(lambda: installation.latest("orders") == "failed", seconds=A_MINUTE)
+    time.sleep(A_MINUTE / 2)
+    assert installation.latest("orders") == "failed"
+    installation.act("release")
+    assert eventually(lambda: installation.latest("orders") == "running", seconds=A_MINUTE)
+    assert eventually(lambda: installation.epoch("orders") == epoch + 1)
+
+
+def test_a_stream_that_is_stopped_on_purpose_does_not_look_as_if_it_ran(installation: Installation) -> None:
+    installation.act("stop")
+    assert eventually(lambda: installation.epoch("orders") == 0)
+
+    assert eventually(lambda: installation.latest("orders") == "success", seconds=A_MINUTE)
+    installation.act("start")
+    assert eventually(lambda: installation.latest("orders") == "running", seconds=A_MINUTE)
 
 
 def test_nothing_of_it_is_left_running(installation: Installation) -> None:

@@ -9,21 +9,21 @@ from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException
 
 from streamops.airflow.act_log import tell_act
-from streamops.airflow.triggers import StreamTrigger
+from streamops.airflow.triggers import STANDSTILL, StreamTrigger
 from streamops.airflow.wiring import build_supervisor
 from streamops.errors import StreamOpsError
 from streamops.status import StreamStatus, stream_status
-from streamops.supervision import Action, Decision, Supervisor
-
-STANDS_STILL = frozenset({Action.PARKED, Action.BLOCKED})
+from streamops.supervision import Action, Decision
+from streamops.supervision.standstill import standstill
 
 
 class StreamOperator(BaseOperator):
     """Keeps a declared stream running: starts it, watches it without a worker slot, restarts it within its policy.
 
-    The task ends green after `run_for` (with jitter), so that a run's log stays readable; the next run attaches to the
-    living driver. It fails only when the stream is parked. Marking it failed or success, clearing or killing it never
-    stops the stream: `streamops stop` does.
+    The task ends green after `run_for` (with jitter), so that a run's log stays readable, and when somebody stops the stream;
+    the next run attaches to the living driver. It fails when the stream is parked or blocked, or has not got on for a while:
+    what it waits for is then named, and a driver that lives goes on. The asset `run_due` begins the next run as soon as one is
+    of use. Marking the task failed or success, clearing or killing it never stops the stream: `streamops stop` does.
 
     :param stream: name of a stream in the settings.
     :param config: path of the settings file.
@@ -49,15 +49,22 @@ class StreamOperator(BaseOperator):
         self.log.info("stream=%s woken for %s: %s", self.stream, event["wake"], event["reason"])
         if event["wake"] == "end-of-run":
             return
-        self._supervise(end_at=event.get("end_at", ""), memory=event.get("memory", ""))
+        self._supervise(
+            end_at=event.get("end_at", ""), memory=event.get("memory", ""), is_late=event["wake"] == STANDSTILL
+        )
 
-    def _supervise(self, *, end_at: str, memory: str) -> None:
-        """Do what is to be done now, then sleep. Trouble with files, settings or connections is a wait, not a failure."""
+    def _supervise(self, *, end_at: str, memory: str, is_late: bool = False) -> None:
+        """Do what is to be done now, then sleep. Trouble with files, settings or connections is a wait, not a failure.
+
+        `is_late`: the stream has not got on for longer than a restart takes, as far as its trigger could see.
+        """
         try:
             supervisor = build_supervisor(self.stream, self.config, actor=_actor(self), may_submit=True)
             supervisor.take_over(memory)
             decision = supervisor.settle(on_act=lambda look: tell_act(self.log, self.stream, look))
         except StreamOpsError as error:
+            if is_late:
+                raise AirflowFailException(f"stream {self.stream} can't be supervised: {error}") from error
             self.log.warning("stream=%s can't be supervised now, trying again: %s", self.stream, error)
             self._sleep(end_at)
         except Exception:
@@ -67,8 +74,11 @@ class StreamOperator(BaseOperator):
         self.log.info("stream=%s %s: %s", self.stream, decision.action, decision.reason)
         if supervisor.last_look:
             self._tell_prospects(stream_status(supervisor.last_look, supervisor.spec))
-        if decision.action in STANDS_STILL:
-            raise AirflowFailException(_standstill(self.stream, decision))
+        still = standstill(supervisor.last_look) if supervisor.last_look else None
+        if still and still.is_wanted:
+            return
+        if still and (still.needs_a_person or is_late):
+            raise AirflowFailException(_told(self.stream, decision))
         self._sleep(end_at)
 
     def _tell_prospects(self, status: StreamStatus) -> None:
@@ -88,49 +98,17 @@ class StreamOperator(BaseOperator):
         self.defer(trigger=StreamTrigger(stream=self.stream, config=self.config, end_at=end_at), method_name="resume")
 
 
-class AwaitReleaseOperator(BaseOperator):
-    """Waits, without a worker slot, while a stream is parked; succeeds at once when it is not.
-
-    It stands before the supervising task so that a parked stream fails one run, visibly, and the next run waits instead
-    of failing again and again.
-    """
-
-    template_fields = ("stream",)
-    ui_color = "#f8ecd0"
-
-    def __init__(self, *, stream: str, config: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.stream = stream
-        self.config = config
-
-    def execute(self, context: Context) -> None:
-        """Look once; sleep while the stream stands still."""
-        try:
-            decision = self._supervisor().look().decision
-        except StreamOpsError as error:
-            self.log.warning("stream=%s can't be looked at, leaving it to the supervising task: %s", self.stream, error)
-            return
-        if decision.action in STANDS_STILL:
-            self.log.warning(_standstill(self.stream, decision))
-            self.defer(
-                trigger=StreamTrigger(stream=self.stream, config=self.config, wake_for="release"),
-                method_name="resume",
-            )
-
-    def resume(self, context: Context, event: Mapping[str, str]) -> None:
-        """The stream was released."""
-        self.log.info("stream=%s is released: %s", self.stream, event["reason"])
-
-    def _supervisor(self) -> Supervisor:
-        return build_supervisor(self.stream, self.config, actor=_actor(self), may_submit=False)
-
-
 def _actor(task: BaseOperator) -> str:
     return f"airflow:{task.dag_id}/{task.task_id}"
 
 
-def _standstill(stream: str, decision: Decision) -> str:
-    text = f"stream {stream} is {decision.action}: {decision.reason}"
+def _told(stream: str, decision: Decision) -> str:
+    if decision.action is Action.PARKED:
+        return (
+            f"stream {stream} is parked: {decision.reason}\n"
+            f"When the cause is mended: streamops release {stream} --reason '…'"
+        )
     if decision.action is Action.BLOCKED:
-        return text
-    return f"{text}\nWhen the cause is mended: streamops release {stream} --reason '…'"
+        return f"stream {stream} is blocked: {decision.reason}"
+    goes_on = "its driver is left alone" if decision.action is Action.KEEP else "it is started as soon as it may be"
+    return f"stream {stream} does not get on: {decision.reason}\nThe next run begins when it does; {goes_on}"

@@ -19,7 +19,7 @@ from streamops.diagnosis.companions import read_checkpoints
 from streamops.errors import StreamOpsError
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
-from streamops.supervision import Action, Look, Supervisor
+from streamops.supervision import Look, Supervisor
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +35,8 @@ class RunTrigger(StreamTrigger):
 
     The arguments are stored in Airflow's database and outlive releases: new ones get a default, old ones stay accepted.
     """
+
+    tells_standstill = False
 
     def __init__(
         self,
@@ -89,7 +91,7 @@ class RunTrigger(StreamTrigger):
         state = look.observation.state
         open_one = state.maintenance
         is_over = (open_one is None or open_one.record != self.run_number) and state.replacement is None
-        return is_over or look.decision.action is Action.STOPPED or super().is_due(look)
+        return is_over or super().is_due(look)
 
     def event(self, look: Look, supervisor: Supervisor) -> dict[str, str]:
         return {**super().event(look, supervisor), "run": str(self.run_number)}

@@ -23,6 +23,7 @@ from streamops.clock import SystemClock
 from streamops.settings.in_force import SharedSettings
 from streamops.spec import StreamSpec
 from streamops.supervision import Action, Look, Supervisor
+from streamops.supervision.standstill import PASSING_GRACE, standstill
 
 log = logging.getLogger(__name__)
 
@@ -36,15 +37,14 @@ in another container, can't."""
 
 # Looks block on files, and the triggerer's loop must not; an own pool, because the loop's default one is shared with
 # every other trigger and a hung file system would fill it.
-_POOL = ThreadPoolExecutor(max_workers=32, thread_name_prefix="streamops-look")
+LOOKS = ThreadPoolExecutor(max_workers=32, thread_name_prefix="streamops-look")
 _SETTINGS = SharedSettings(SystemClock())
 
-_QUIET = {
-    # What a task waits out instead of waking up for. A parked stream wakes the supervising task, which fails with the
-    # report; it keeps the releasing one asleep.
-    "act": frozenset({Action.KEEP, Action.WAIT, Action.STOPPED}),
-    "release": frozenset({Action.PARKED, Action.BLOCKED}),
-}
+TOLD_EVERY_SECONDS = 60.0
+"""How often the log of a task that sleeps says where its stream stands, if that is another place than before."""
+
+STANDSTILL = "standstill"
+"""What a task is woken for by a stream that has not got on for a while: it fails, so that its DAG does not look healthy."""
 
 
 class StreamTrigger(BaseTrigger):
@@ -58,7 +58,6 @@ class StreamTrigger(BaseTrigger):
         *,
         stream: str,
         config: str,
-        wake_for: str = "act",
         end_at: str = "",
         quiet_seconds: float = 15.0,
         interval_seconds: float = 2.0,
@@ -67,17 +66,15 @@ class StreamTrigger(BaseTrigger):
         super().__init__()
         self.stream = stream
         self.config = config
-        self.wake_for = wake_for
         self.end_at = end_at
         self.quiet_seconds = quiet_seconds
         self.interval_seconds = interval_seconds
-        self._looks = OneLook(_POOL)
+        self._looks = OneLook(LOOKS)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         arguments = {
             "stream": self.stream,
             "config": self.config,
-            "wake_for": self.wake_for,
             "end_at": self.end_at,
             "quiet_seconds": self.quiet_seconds,
             "interval_seconds": self.interval_seconds,
@@ -99,6 +96,7 @@ class StreamTrigger(BaseTrigger):
         end_at = _moment(self.end_at)
         declared: DeclaredSupervisor | None = None
         trouble = ""
+        progress = _Progress()
         while True:
             pause = self.interval_seconds
             look: Look | None = None
@@ -107,42 +105,43 @@ class StreamTrigger(BaseTrigger):
                     declared = await self._in_pool(self._build)
                 look = await self._in_pool(partial(self.look, declared))
                 trouble = ""
+                progress.follow(self.stream, look, at=loop.time())
             except Exception as error:
                 pause = max(pause, TROUBLE_PAUSE_SECONDS)
                 if str(error) != trouble:
                     trouble = str(error)
                     log.warning("stream=%s can't be looked at, trying again: %r", self.stream, error)
+                progress.lose_sight(at=loop.time())
             if loop.time() >= fires_from:
                 if declared and look and self.is_due(look):
                     return self.event(look, declared.supervisor)
-                is_second_look_due = self.wake_for == "act" and loop.time() >= attention_from
-                if declared and look and is_second_look_due and _needs_other_eyes(look):
+                if self.tells_standstill and progress.is_over_grace(loop.time()):
+                    known = self.event(look, declared.supervisor) if declared and look else {"end_at": self.end_at}
+                    return {"reason": trouble, **known, "wake": STANDSTILL}
+                is_second_look_due = loop.time() >= attention_from
+                if declared and look and is_second_look_due and needs_other_eyes(look):
                     return self.event(look, declared.supervisor)
                 if end_at and datetime.now(UTC) >= end_at:
                     return {"wake": "end-of-run", "reason": "the run has lasted its time", "end_at": self.end_at}
             await asyncio.sleep(pause)
 
+    tells_standstill = True
+    """Whether its task fails where the stream does not get on; a bounded run has its own time."""
+
     def is_due(self, look: Look) -> bool:
-        """Whether the task has something to do."""
-        return look.decision.action not in _QUIET.get(self.wake_for, _QUIET["act"])
+        """Whether the task has something to do: to act, or to end."""
+        return look.decision.action not in (Action.KEEP, Action.WAIT)
 
     def supervisor(self, spec: StreamSpec, state_root: str) -> Supervisor:
         """Who looks, for a stream as it is declared now; it never acts."""
-        return supervisor_of(spec, state_root=state_root, actor="airflow:trigger", may_submit=False)
+        return watching_supervisor(spec, state_root)
 
     def _build(self) -> DeclaredSupervisor:
-        return DeclaredSupervisor(self.stream, settings=partial(_SETTINGS.of, self.config), build=self.supervisor)
+        return watched(self.stream, self.config, build=self.supervisor)
 
     def look(self, declared: DeclaredSupervisor) -> Look:
-        """A look, and after it the sign that this stream is looked after: whoever can't look does not attend.
-
-        Nor does who waits for a blocked stream to be free: a driver that lives there has nobody to replace it.
-        """
-        supervisor = declared.renewed()
-        look = supervisor.look()
-        if self.wake_for != "release" or look.decision.action is not Action.BLOCKED:
-            supervisor.attend()
-        return look
+        """A look, and after it the sign that this stream is looked after: whoever can't look does not attend."""
+        return look_and_sign(declared)
 
     async def _in_pool(self, work: Callable[[], T]) -> T:
         return await self._looks.take(work, limit_seconds=LOOK_TIMEOUT_SECONDS)
@@ -158,7 +157,72 @@ class StreamTrigger(BaseTrigger):
         }
 
 
-def _needs_other_eyes(look: Look) -> bool:
+def watching_supervisor(spec: StreamSpec, state_root: str) -> Supervisor:
+    """Of whoever only looks."""
+    return supervisor_of(spec, state_root=state_root, actor="airflow:trigger", may_submit=False)
+
+
+def watched(
+    stream: str, config: str, *, build: Callable[[StreamSpec, str], Supervisor] = watching_supervisor
+) -> DeclaredSupervisor:
+    """A stream as it is declared from now on. SettingsError."""
+    return DeclaredSupervisor(stream, settings=partial(_SETTINGS.of, config), build=build)
+
+
+def look_and_sign(declared: DeclaredSupervisor) -> Look:
+    """A look, and after it the sign that this stream is looked after: whoever can't look does not attend.
+
+    Nor does who sees a blocked stream: a driver that lives there has nobody to replace it.
+    """
+    supervisor = declared.renewed()
+    look = supervisor.look()
+    if look.decision.action is not Action.BLOCKED:
+        supervisor.attend()
+    return look
+
+
+class _Progress:
+    """What a trigger remembers of the looks before."""
+
+    def __init__(self) -> None:
+        self._told = ""
+        self._told_at = float("-inf")
+        self._still_since: float | None = None
+
+    def follow(self, stream: str, look: Look, *, at: float) -> None:
+        """Take a look in; the log says where the stream stands, seldom, and nothing twice."""
+        if standstill(look) is None:
+            self._still_since = None
+        else:
+            self.lose_sight(at=at)
+        where = stand_of(look)
+        if where != self._told and at - self._told_at >= TOLD_EVERY_SECONDS:
+            self._told, self._told_at = where, at
+            log.info("stream=%s %s", stream, where)
+
+    def lose_sight(self, *, at: float) -> None:
+        """It does not get on, or nothing can be told of it."""
+        if self._still_since is None:
+            self._still_since = at
+
+    def is_over_grace(self, now: float) -> bool:
+        """Whether the stream has not got on for longer than a restart takes."""
+        return self._still_since is not None and now - self._still_since >= PASSING_GRACE.total_seconds()
+
+
+def stand_of(look: Look) -> str:
+    """Where a stream stands, and where its driver is to be found, in one line."""
+    decision = look.decision
+    handles = [facts.epoch.submission.handle for facts in look.observation.epochs if facts.epoch.submission]
+    where = (
+        f"; process {handles[-1].process.partition(':')[0]} on {handles[-1].host}, log {handles[-1].log}"
+        if handles
+        else ""
+    )
+    return f"{decision.action}: {decision.reason}{where}"
+
+
+def needs_other_eyes(look: Look) -> bool:
     """A driver that can't be seen from here; one that is seen and gets nowhere looks the same from everywhere, and so does a
     wait that ends by itself.
     """

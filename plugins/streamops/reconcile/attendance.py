@@ -216,6 +216,16 @@ def _standing_still(facts: StreamFacts) -> Iterator[ReconcileFinding]:
     What the stream waited for may have answered a moment ago: then nobody is late yet for certain.
     """
     overdue, sign = facts.overdue, facts.attendance
+    if facts.decision and facts.decision.waits_for:
+        yield finding_of(
+            facts,
+            FindingKind.WAITING,
+            ReconcileSeverity.WARNING,
+            evidence=facts.decision.waits_for,
+            meaning="nothing is read until it answers; then the stream goes on by itself",
+            repair="see why it does not answer",
+        )
+        return
     if overdue is None or sign is None:
         return
     decision, who = overdue.decision, f"{sign.by.actor} on {sign.by.host}"

@@ -68,6 +68,8 @@ class Decision:
     """When a wait ends by itself."""
     needs_attention: bool = False
     """Whether a person should be told: the supervisor can't settle it alone."""
+    waits_for: str = ""
+    """What does not answer, and how that shows; empty where nothing outside is waited for."""
     plan: RestartPlan | None = None
     accepts_unsafe: bool = False
     """Whether the claim passes a person's acceptance of an unsafe start on."""

@@ -306,15 +306,27 @@ def _keep(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Deci
     if beat is None or liveness is None:
         return Decision(action=Action.KEEP, reason=f"epoch {number} is starting", epoch=number)
     reason = f"epoch {number} is {beat.phase}, {_batches(beat)}"
+    waits_for = _unanswered(facts, observation)
+    if waits_for:
+        reason = f"{reason}, but {waits_for}"
     if liveness.advice:
         reason = f"{reason}, but {liveness.kind}: {liveness.reason}"
     return Decision(
         action=Action.KEEP,
         reason=reason,
         epoch=number,
+        waits_for=waits_for,
         liveness=liveness,
         needs_attention=liveness.advice is not None,
     )
+
+
+def _unanswered(facts: EpochFacts, observation: Observation) -> str:
+    """The source of a query that plans and plans, where it was asked and does not answer."""
+    query, source = facts.quiet, observation.dependency
+    if query is None or source is None or source.is_reachable is not False:
+        return ""
+    return f"{source.target} has not answered for {_seconds(query.still)} ({source.evidence})"
 
 
 def _batches(beat: Heartbeat) -> str:

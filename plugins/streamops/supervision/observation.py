@@ -8,7 +8,7 @@ from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.source_offsets import OffsetForm
 from streamops.clock import CLOCK_ERROR
-from streamops.control.drivers import DriverTraces, Heartbeat
+from streamops.control.drivers import DriverTraces, Heartbeat, QueryBeat
 from streamops.control.records import DriverHandle
 from streamops.control.registry import RegistryEntry
 from streamops.control.state import Epoch, LogState, Note
@@ -19,6 +19,9 @@ from streamops.progress import ProgressHistory
 from streamops.retention import Coverage
 from streamops.spec import TriggerKind
 from streamops.spec.sources import MAX_FILE_AGE
+
+QUIET_AFTER = timedelta(seconds=20)
+"""Longer than a source that answers lets a batch be planned: time to ask whether it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +74,12 @@ class EpochFacts:
         """The newest beat of the epoch's newest instance."""
         return newest_beat(self.traces)
 
+    @property
+    def quiet(self) -> QueryBeat | None:
+        """A query that has been planning for a while: what it reads or writes may not answer."""
+        queries = self.heartbeat.queries if self.heartbeat else ()
+        return next((one for one in queries if one.is_planning_for(QUIET_AFTER)), None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
@@ -117,7 +126,7 @@ class Observation:
     epochs_ahead: int = 0
     """The highest epoch that left traces here and that the log knows nothing of; 0 for none."""
     dependency: Reachability | None = None
-    """What the last failure makes the stream wait for, and whether it answers."""
+    """What the last failure makes the stream wait for, or what a quiet query of its driver reads, and whether it answers."""
     host: str = ""
     """Where the observer is."""
     wish_watched: timedelta = timedelta(0)

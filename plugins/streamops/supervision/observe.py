@@ -104,7 +104,9 @@ class Observer:
             wish_watched=self._wish_watched(state),
         )
         if any(facts.status for facts in epochs):
-            return seen
+            is_quiet = any(facts.quiet for facts in epochs)
+            source = self._prober.probe(Remedy.WAIT_FOR_SOURCE, self._spec) if is_quiet else None
+            return replace(seen, dependency=source)
         checkpoint, companions = read_checkpoints(self._storage, self._spec.checkpoint)
         standing = self._standing(state, checkpoint.query_id)
         return replace(

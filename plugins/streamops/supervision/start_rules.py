@@ -233,6 +233,7 @@ def policy(observation: Observation, spec: StreamSpec) -> Decision | None:
         return Decision(
             action=Action.WAIT,
             reason=f"waiting until {dependency.target} answers ({dependency.evidence}): {advice.reason}",
+            waits_for=f"{dependency.target} does not answer ({dependency.evidence})",
             until=tried_at,
             needs_attention=advice.in_a_row > spec.restart.thrash_limit,
         )
