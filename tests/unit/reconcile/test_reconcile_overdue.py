@@ -73,3 +73,20 @@ def test_an_attended_stream_that_stands_still_is_told_by_what_is_due(overdue, ki
 )
 def test_a_stamp_is_young_within_the_grace_on_either_side(moment, is_young):
     assert is_recent(moment, NOW) is is_young
+
+
+def test_what_a_living_driver_waits_for_is_told_at_once():
+    decision = Decision(action=Action.KEEP, reason="it runs", waits_for="kafka:9092 has not answered for 25 s")
+    stream = StreamFacts(
+        stream="orders",
+        checkpoint=CHECKPOINT,
+        state=a_state(a_claim(1), a_submit(1)),
+        attendance=Attendance(stream="orders", at=NOW, by=SUPERVISOR),
+        decision=decision,
+        changed_at=NOW,
+    )
+
+    (found,) = reconcile(FleetFacts(at=NOW, streams=(stream,)), NOW)
+
+    assert (found.kind, found.severity) == (FindingKind.WAITING, ReconcileSeverity.WARNING)
+    assert found.evidence == decision.waits_for

@@ -13,6 +13,7 @@ from streamops.progress import parse_progress
 from streamops.spec import Trigger, TriggerKind
 from streamops.supervision.decide import decide
 from streamops.supervision.decision import Action
+from streamops.supervision.observation import Reachability
 from support.observations import a_beat, an_exit, observed, seen
 from support.records import a_claim, a_state, a_submit
 from support.specs import a_stream
@@ -59,6 +60,29 @@ def test_a_stuck_driver_is_reported_first_and_replaced_later(seconds, action, is
     decision = decided(at_a_batch(seconds))
 
     assert (decision.action, decision.needs_attention) == (action, is_told)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_reachable", "is_told"),
+    [
+        pytest.param(25, False, True, id="the source does not answer"),
+        pytest.param(25, None, False, id="nobody can tell from here"),
+        pytest.param(25, True, False, id="it answers: the plan takes its time"),
+        pytest.param(15, False, False, id="it has planned for a moment"),
+    ],
+)
+def test_a_query_that_plans_and_plans_waits_for_its_source(seconds, is_reachable, is_told):
+    traces = at_a_batch(seconds)
+    (query,) = traces.heartbeat.queries
+    planning = replace(traces.heartbeat, queries=(replace(query, step=QueryStep.PLANNING),))
+    facts = seen(SUBMITTED, status=DriverState.RUNNING, traces=(replace(traces, heartbeat=planning),), still=1)
+    source = Reachability(target="kafka:9092", is_reachable=is_reachable, evidence="Connection refused")
+
+    decision = decide(replace(observed(SUBMITTED, facts), dependency=source), ORDERS, mine=NOBODY)
+
+    told = "kafka:9092 has not answered for 25 s (Connection refused)" if is_told else ""
+    assert (decision.action, decision.waits_for) == (Action.KEEP, told)
+    assert told in decision.reason
 
 
 def test_a_report_names_the_step_and_how_long():
