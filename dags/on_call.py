@@ -1,15 +1,15 @@
 """Acts on one stream, each with a reason that goes into the control log.
 
 `plan` shows what will happen, and fails when the act makes no sense or could only fail; `approve` asks for a person's word,
-within half an hour, before what is forced or accepted unsafe; `act` puts it on record; `verify` waits, without a worker slot, for
-the first batch that the new driver commits, or for the end of the driver. A supervisor does the rest: the stream's own DAG
-must not be paused.
+within half an hour, before what is forced, accepted unsafe, adopted, or rests on somebody's word; `act` puts it on record;
+`verify` waits, without a worker slot, for the first batch that the new driver commits, or for the end of the driver. A supervisor
+does the rest: the stream's own DAG must not be paused.
 """
 
 from airflow.sdk import Param
 
 from streamops.airflow.act_operators import ACTS, ActOperator, ApproveActOperator, PlanActOperator, VerifyActOperator
-from streamops.airflow.declared_fleet import declared_fleet, reason_param
+from streamops.airflow.declared_fleet import approved_param, declared_fleet, reason_param
 from streamops.airflow.explicit_dag import FORMS_AT_ONCE, URGENT, explicit_dag
 
 fleet = declared_fleet(__file__, "on_call")
@@ -17,7 +17,7 @@ fleet = declared_fleet(__file__, "on_call")
 if fleet.has_streams:
     with explicit_dag(
         fleet.dag_id("streamops_ops"),
-        description="Restart, stop, start or release a stream",
+        description="Start, stop, release, restart or adopt a stream",
         runs_at_once=FORMS_AT_ONCE,
         params={
             "stream": fleet.stream_param(),
@@ -28,21 +28,24 @@ if fleet.has_streams:
                 values_display={
                     "restart": "replace the driver (restart)",
                     "release": "let a parked stream run again (release)",
+                    "adopt": "take over a checkpoint that others have written (adopt)",
                 },
                 description="restart: another driver, with the present settings and job file. stop: no driver until start.",
             ),
             "reason": reason_param(),
-            "force": Param(
-                False,
-                type="boolean",
-                title="Force",
-                description="For restart and stop: kill the driver at once; its batch runs again. Asks for approval.",
+            "force": approved_param("Force", "For restart and stop: kill the driver at once; its batch runs again."),
+            "accept_unsafe": approved_param(
+                "Accept what is unsafe", "For release: the next start goes ahead though it loses or repeats data."
             ),
-            "accept_unsafe": Param(
-                False,
-                type="boolean",
-                title="Accept what is unsafe",
-                description="For release: the next start goes ahead though it loses or repeats data. Asks for approval.",
+            "confirm_stopped": approved_param(
+                "Nobody else runs it", "For start, release and adopt: your word, against signs of another program."
+            ),
+            "confirm_dead": Param(
+                0,
+                type="integer",
+                minimum=0,
+                title="This epoch's driver is dead",
+                description="For start: your word, where no machine can tell; 0 for none. Asks for approval.",
             ),
         },
         doc=__doc__,

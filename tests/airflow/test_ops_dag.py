@@ -16,22 +16,25 @@ from airflow.sdk.exceptions import AirflowFailException, ParamValidationError, T
 from airflow.serialization.serialized_objects import DagSerialization
 from airflow.triggers.base import BaseTrigger
 
-from streamops.airflow import act_trigger
+from streamops.airflow import act_trigger, services
 from streamops.airflow.act_operators import (
     APPROVED_WITHIN,
     ActOperator,
+    ActRequest,
     ApproveActOperator,
     PlanActOperator,
     VerifyActOperator,
 )
 from streamops.airflow.act_trigger import ActTrigger
+from streamops.control.layout import record_address
 from streamops.control.log import ControlLog, LogReader
-from streamops.control.records import Parked, Released
+from streamops.control.records import Parked, Released, StopRequested
 from streamops.errors import StorageError
 from streamops.storage.local import LocalStorage
 from support.checkpoints import write_checkpoint
+from support.clock import FakeClock
 from support.dags import OPS_DAG, only_dag
-from support.records import a_record
+from support.records import a_claim, a_log, a_record, a_submit, write_log
 from support.settings import a_declared_stream
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*cannot be called outside of the Task Runner")
@@ -64,11 +67,21 @@ class OnCall:
         *,
         force: bool = False,
         accept_unsafe: bool = False,
+        confirm_stopped: bool = False,
+        confirm_dead: int = 0,
         reason: str = "new job",
         stream: str = "orders",
         **run,
     ):
-        params = {"stream": stream, "act": act, "reason": reason, "force": force, "accept_unsafe": accept_unsafe}
+        params = {
+            "stream": stream,
+            "act": act,
+            "reason": reason,
+            "force": force,
+            "accept_unsafe": accept_unsafe,
+            "confirm_stopped": confirm_stopped,
+            "confirm_dead": confirm_dead,
+        }
         return {"params": params, "dag_run": Run(**run), "task_instance": SimpleNamespace(id=uuid4())}
 
     def plan(self, act: str, **form) -> None:
@@ -135,13 +148,13 @@ def test_the_dag_runs_only_when_somebody_asks_and_is_not_paused(dag):
     assert dag.is_paused_upon_creation is False
 
 
-def test_the_form_offers_the_declared_streams_and_the_four_acts(place):
+def test_the_form_offers_the_declared_streams_and_the_acts(place):
     place.project.load(streams={name: a_declared_stream(name) for name in ("orders", "clicks")})
 
     form = only_dag(place.config, "on_call.py").params
 
     assert sorted(form.get_param("stream").schema["enum"]) == ["clicks", "orders"]
-    assert form.get_param("act").schema["enum"] == ["start", "stop", "release", "restart"]
+    assert form.get_param("act").schema["enum"] == ["start", "stop", "release", "restart", "adopt"]
 
 
 @pytest.mark.parametrize(
@@ -400,6 +413,63 @@ def test_the_act_is_on_record_with_its_actor_its_reason_and_its_run(place, on_ca
     assert record.body.kind == "stop_requested"
     assert record.by.actor == "person:ana@airflow"
     assert record.reason == "upgrade [streamops_ops manual__1]"
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """What an act watches for half a minute takes no time."""
+    monkeypatch.setattr(services, "SystemClock", FakeClock)
+
+
+def test_a_checkpoint_of_others_is_adopted_in_the_form(place, on_call, requests, quick):
+    write_checkpoint(LocalStorage(), place.spec.checkpoint, planned=range(3), committed=range(3))
+
+    on_call.plan("adopt")
+    on_call.ask_for_approval("adopt")
+    on_call.act("adopt", approved_by="bo")
+    again = on_call.act("adopt", approved_by="bo")
+
+    (request,) = requests
+    assert "at batch 2 becomes ours" in request["body"]
+    assert place.kinds == ["adopted"]
+    assert again == {}
+
+
+def test_the_end_of_a_driver_that_nobody_can_see_is_vouched_for_in_the_form(place, on_call, requests, quick):
+    """With the start behind it, where somebody had stopped the stream."""
+    write_log(LocalStorage(), place.control, a_log(a_claim(1), a_submit(), StopRequested(epoch=1)))
+
+    on_call.ask_for_approval("start", confirm_dead=1)
+    awaited = on_call.act("start", confirm_dead=1, approved_by="bo")
+
+    (request,) = requests
+    assert "epoch 1 is recorded as ended, by your word alone" in request["body"]
+    assert place.kinds[-2:] == ["driver_ended", "start_requested"]
+    assert awaited == {"epoch": 2, "commit": -1}
+
+
+def test_a_try_that_came_as_far_as_the_word_leaves_the_start_to_the_next_one(place, on_call, quick):
+    write_log(LocalStorage(), place.control, a_log(a_claim(1), a_submit(), StopRequested(epoch=1)))
+    on_call.act("start", confirm_dead=1, approved_by="bo")
+    LocalStorage().delete(record_address(place.control, place.state.next_number - 1))
+
+    again = on_call.act("start", confirm_dead=1, approved_by="bo")
+
+    assert place.kinds.count("driver_ended") == 1
+    assert place.kinds[-1] == "start_requested"
+    assert again == {"epoch": 2, "commit": -1}
+
+
+@pytest.mark.parametrize("act", ["start", "release", "adopt"])
+def test_a_word_against_signs_of_another_program_needs_approval(on_call, act):
+    assert ActRequest.by(on_call.context(act, confirm_stopped=True)).needs_approval
+
+
+def test_a_form_of_an_earlier_release_has_fewer_fields(on_call):
+    context = on_call.context("start")
+    del context["params"]["confirm_stopped"], context["params"]["confirm_dead"]
+
+    assert not ActRequest.by(context).needs_approval
 
 
 def test_a_run_that_nobody_triggered_by_name_is_its_own_actor(place, on_call):

@@ -1,7 +1,7 @@
 """The tasks of an act: plan, approve, act, verify. Whoever is on call reads the plan, and sees the first batch."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,13 +11,15 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from streamops.airflow.act_trigger import ActTrigger
 from streamops.airflow.services import build_desk
+from streamops.control.records import DriverEnded
+from streamops.control.state import Desire
 from streamops.diagnosis.checkup_text import printable
 from streamops.errors import ControlLogError, SettingsError
 from streamops.operations.act_plan import Act, ActPlan, AwaitedStart, Stage
 from streamops.operations.log_tail import FoundRequest
 from streamops.operations.stream_operations import StreamOperations
 
-ACTS = (Act.START, Act.STOP, Act.RELEASE, Act.RESTART)
+ACTS = (Act.START, Act.STOP, Act.RELEASE, Act.RESTART, Act.ADOPT)
 """In this order: who types `start` into the form and takes the first that fits gets `start`."""
 APPROVED_WITHIN = timedelta(minutes=30)
 NAME_LIMIT = 60
@@ -34,25 +36,27 @@ class ActRequest:
     """With the mark of the run, by which a retry knows that the act is on record."""
     force: bool
     accepts_unsafe: bool
+    confirm_dead: int | None
+    """The epoch whose driver counts as gone by the person's word."""
+    is_vouched: bool
+    """Whether the person says that nobody else runs the query."""
     actor: str
     mark: str
     since: datetime
 
     @property
     def needs_approval(self) -> bool:
-        """Whether it may cut off a batch, or lose or repeat data."""
-        return self.force or self.accepts_unsafe
+        """Whether it may cut off a batch, lose or repeat data, or rests on a person's word where no machine can tell."""
+        by_word = self.confirm_dead is not None or self.is_vouched or self.act is Act.ADOPT
+        return self.force or self.accepts_unsafe or by_word
 
     @classmethod
     def by(cls, context: Context, *, approved_by: str = "") -> "ActRequest":
         """The run's form and who filled it in; AirflowFailException for what no form would have let pass."""
         params, run = context["params"], context["dag_run"]
-        try:
-            act = Act(params["act"])
-        except ValueError:
-            act = Act.ADOPT
+        act = next((known for known in ACTS if known == params["act"]), None)
         reason = str(params["reason"]).strip()
-        if act not in ACTS or not reason:
+        if act is None or not reason:
             raise AirflowFailException(f"expected one of {', '.join(ACTS)} and a reason, found {dict(params)}")
         mark = f"[{run.dag_id} {run.run_id}]"
         # Behind the mark: what somebody types stands before it.
@@ -64,6 +68,9 @@ class ActRequest:
             reason=f"{reason} {mark}{approval}",
             force=bool(params["force"]) and act in (Act.RESTART, Act.STOP),
             accepts_unsafe=bool(params["accept_unsafe"]) and act is Act.RELEASE,
+            # A run of an earlier release has no such fields.
+            confirm_dead=(int(params.get("confirm_dead") or 0) or None) if act is Act.START else None,
+            is_vouched=bool(params.get("confirm_stopped")) and act in (Act.START, Act.RELEASE, Act.ADOPT),
             actor=f"person:{user}@airflow" if user else f"airflow:{run.dag_id}/{run.run_id}",
             mark=mark,
             since=run.run_after,
@@ -81,7 +88,14 @@ def desk_of(asked: ActRequest, config: str) -> StreamOperations:
 def plan_of(desk: StreamOperations, asked: ActRequest) -> ActPlan:
     """The plan. Trouble with files is tried again; an act that makes no sense is not: AirflowFailException."""
     try:
-        return desk.plan(asked.act, reason=asked.reason, force=asked.force, accepts_unsafe=asked.accepts_unsafe)
+        return desk.plan(
+            asked.act,
+            reason=asked.reason,
+            force=asked.force,
+            accepts_unsafe=asked.accepts_unsafe,
+            confirm_dead=asked.confirm_dead,
+            is_vouched=asked.is_vouched,
+        )
     except (ControlLogError, SettingsError) as error:
         raise AirflowFailException(printable(str(error))) from error
 
@@ -191,7 +205,9 @@ class ActOperator(_ActsOperator):
         asked = ActRequest.by(context, approved_by=str(self.approved_by or ""))
         desk = desk_of(asked, self.config)
         if found := find_on_record(desk, asked, self.log):
-            return _scalars(found.awaits)
+            if not (isinstance(found.record.body, DriverEnded) and desk.requests.state().desire is Desire.STOPPED):
+                return _scalars(found.awaits)
+            asked = replace(asked, confirm_dead=None)  # A try came as far as the word; the start is left.
         if asked.needs_approval and not self.approved_by:
             raise AirflowFailException(f"{asked.act} {asked.stream} is not approved: nothing is put on record")
         plan = self._plan(desk, asked)

@@ -107,3 +107,8 @@ def reason_param() -> Param:
         maxLength=most,
         description=f"Why, for the record: others will read it. At most {most} characters.",
     )
+
+
+def approved_param(title: str, description: str) -> Param:
+    """A tick that makes the run wait for a person's approval."""
+    return Param(False, type="boolean", title=title, description=f"{description} Asks for approval.")

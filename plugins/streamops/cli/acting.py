@@ -1,7 +1,6 @@
 """How a person acts: the plan is shown, the question asked, the record appended, and what follows is waited for."""
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -9,10 +8,9 @@ import typer
 
 from streamops.cli.options import given
 from streamops.cli.wiring import Session
-from streamops.control.records import Record
 from streamops.errors import SettingsError
 from streamops.operations.act_plan import Act, ActPlan, ActProgress, AwaitedStart, Stage
-from streamops.operations.stream_operations import Carried, StreamOperations
+from streamops.operations.stream_operations import StreamOperations
 from streamops.spec import StreamSpec
 from streamops.terminal.console import confirmed, say, waiting
 from streamops.terminal.results import ActOutcome, ActResult
@@ -36,18 +34,6 @@ class ActOptions:
 
 
 def perform(session: Session, desk: StreamOperations, plan: ActPlan, manner: ActOptions) -> ActResult:
-    """One of the acts that the desk knows by itself, from plan to outcome."""
-    return carry_out(session, desk, plan, manner, act=lambda: desk.carry_out(plan))
-
-
-def carry_out(
-    session: Session,
-    desk: StreamOperations,
-    plan: ActPlan,
-    manner: ActOptions,
-    *,
-    act: Callable[[], Carried | tuple[Record, ...]],
-) -> ActResult:
     """Show the plan, ask, act, wait. What was asked for is checked once more by the act itself."""
     given(plan.reason)
     if manner.dry_run:
@@ -58,20 +44,13 @@ def carry_out(
         for line in plan.lines:
             say(line)
         ask(plan, yes=manner.yes)
-        result, awaits = _recorded(plan, act())
+        done = desk.carry_out(plan)
+        outcome = ActOutcome.RECORDED if done.records else ActOutcome.NOTHING_TO_DO
+        numbers = tuple(record.number for record in done.records)
+        awaits, result = done.awaits, ActResult(plan=done.plan, outcome=outcome, numbers=numbers)
     if manner.waits and (awaits or plan.act is Act.STOP):
         return _waited(session, desk, result, awaits, manner.limit or desk.limit(plan.act, force=plan.force))
     return result
-
-
-def _recorded(plan: ActPlan, done: Carried | tuple[Record, ...]) -> tuple[ActResult, AwaitedStart | None]:
-    if isinstance(done, tuple):
-        numbers = tuple(record.number for record in done)
-        return ActResult(plan=plan, outcome=ActOutcome.RECORDED, numbers=numbers), plan.awaits
-    if done.record is None:
-        return ActResult(plan=done.plan, outcome=ActOutcome.NOTHING_TO_DO), done.awaits
-    result = ActResult(plan=done.plan, outcome=ActOutcome.RECORDED, numbers=(done.record.number,))
-    return result, done.awaits
 
 
 def ask(plan: ActPlan, *, yes: bool) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from streamops.cli.acting import ActOptions, carry_out, perform
+from streamops.cli.acting import ActOptions, perform
 from streamops.cli.options import (
     AsJson,
     ConfirmStopped,
@@ -20,11 +20,9 @@ from streamops.cli.options import (
     session_of,
 )
 from streamops.cli.wiring import Session
-from streamops.control.records import Record
 from streamops.errors import SettingsError
 from streamops.operations.act_plan import Act
-from streamops.operations.act_plans import plan_adopt, plan_release, plan_start
-from streamops.operations.snapshot import StreamSnapshot
+from streamops.supervision import Look
 from streamops.terminal.output import output
 
 
@@ -109,16 +107,8 @@ def start(
     """
     session = session_of(context)
     desk = session.desk(session.spec(stream))
-    first = desk.requests.hand_over(Act.START, is_vouched=confirm_stopped)
-    plan = plan_start(desk.sight(), desk.spec, reason=reason, confirm_dead=confirm_dead, hand_over=first)
-
-    def act() -> tuple[Record, ...]:
-        dead = (desk.confirm_dead(confirm_dead, reason),) if confirm_dead is not None else ()
-        started = desk.requests.start(reason, is_vouched=confirm_stopped)
-        return (*dead, started) if started else dead
-
-    manner = ActOptions(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit)
-    result = carry_out(session, desk, plan, manner, act=act)
+    plan = desk.plan(Act.START, reason=reason, confirm_dead=confirm_dead, is_vouched=confirm_stopped)
+    result = perform(session, desk, plan, ActOptions(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit))
     output(as_json=as_json).result(result)
     raise typer.Exit(result.exit_code)
 
@@ -150,15 +140,8 @@ def release(
     """
     session = session_of(context)
     desk = session.desk(session.spec(stream))
-    first = desk.requests.hand_over(Act.RELEASE, accepts_unsafe=accept_unsafe, is_vouched=confirm_stopped)
-    plan = plan_release(desk.sight(), desk.spec, reason=reason, accepts_unsafe=accept_unsafe, hand_over=first)
-
-    def act() -> tuple[Record, ...]:
-        record = desk.requests.release(reason, accepts_unsafe=accept_unsafe, is_vouched=confirm_stopped)
-        return (record,) if record else ()
-
-    manner = ActOptions(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit)
-    result = carry_out(session, desk, plan, manner, act=act)
+    plan = desk.plan(Act.RELEASE, reason=reason, accepts_unsafe=accept_unsafe, is_vouched=confirm_stopped)
+    result = perform(session, desk, plan, ActOptions(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit))
     output(as_json=as_json).result(result)
     raise typer.Exit(result.exit_code)
 
@@ -189,21 +172,15 @@ def adopt(
     """
     session = session_of(context)
     desk = session.desk(session.spec(stream))
-    first = desk.requests.hand_over(Act.ADOPT, at_least=watch, is_vouched=confirm_stopped)
-    sight = desk.sight()
-    former = _former_owner(session, sight, stream)
-    plan = plan_adopt(sight, desk.spec, reason=reason, hand_over=first, from_stream=former)
-
-    def act() -> tuple[Record, ...]:
-        return (desk.requests.adopt(reason, watch=watch, is_vouched=confirm_stopped, from_stream=former),)
-
-    result = carry_out(session, desk, plan, ActOptions(yes=yes, dry_run=dry_run), act=act)
+    former = _former_owner(session, desk.supervisor.look(), stream)
+    plan = desk.plan(Act.ADOPT, reason=reason, is_vouched=confirm_stopped, watch=watch, from_stream=former)
+    result = perform(session, desk, plan, ActOptions(yes=yes, dry_run=dry_run))
     output(as_json=as_json).result(result)
 
 
-def _former_owner(session: Session, sight: StreamSnapshot, stream: str) -> str:
+def _former_owner(session: Session, look: Look, stream: str) -> str:
     """Whose log it is, where that is another stream's; SettingsError while that one is declared, well or not."""
-    owner = sight.look.observation.state.stream
+    owner = look.observation.state.stream
     if owner in ("", stream):
         return ""
     settings = session.settings()

@@ -169,6 +169,14 @@ class ActPlan:
     """What keeps it from happening, or makes it cost more than it seems."""
     force: bool = False
     accepts_unsafe: bool = False
+    confirm_dead: int | None = None
+    """The epoch whose driver counts as gone by the person's word."""
+    is_vouched: bool = False
+    """Whether the person says that nobody outside of streamops runs the query."""
+    watch: timedelta = timedelta(0)
+    """How long the checkpoint must not move before it is adopted, at least."""
+    from_stream: str = ""
+    """Whose log is adopted, where that is another stream's."""
     awaits: AwaitedStart | None = None
     """What shows that it has come about; None where no start follows from it."""
     ends: tuple[int, ...] = ()

@@ -12,8 +12,10 @@ from itertools import islice
 from streamops.control import codec
 from streamops.control.layout import RECORD_NAME, log_folder, record_address
 from streamops.control.records import (
+    Adopted,
     Claimed,
     DriverEnded,
+    Outcome,
     Record,
     Released,
     RestartRequested,
@@ -61,7 +63,7 @@ SEARCH_LIMIT = 2000
 CLOCK_TOLERANCE = timedelta(hours=1)
 """How much the clocks of those who write may differ from that of whoever asked."""
 
-_REQUESTS = (StopRequested, StartRequested, RestartRequested, Released)
+_REQUESTS = (StopRequested, StartRequested, RestartRequested, Released, Adopted, DriverEnded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,8 @@ class FoundRequest:
     """The record, and what shows that it has come about."""
 
     record: Record
-    awaits: AwaitedStart
+    awaits: AwaitedStart | None
+    """None where no start follows from it."""
 
 
 def find_request(backwards: Iterable[Record | UnreadableRecord], mark: str, *, since: datetime) -> FoundRequest | None:
@@ -88,13 +91,22 @@ def find_record(
             continue
         if record.at < since - CLOCK_TOLERANCE:
             return None
-        if isinstance(record.body, kinds) and mark in record.reason:
+        if isinstance(record.body, kinds) and mark in record.reason and not _is_a_supervisors(record):
             return record
     return None
 
 
-def _awaited(request: Record, before: Iterable[Record | UnreadableRecord]) -> AwaitedStart:
+def _is_a_supervisors(record: Record) -> bool:
+    """An end that nobody vouched for: it repeats the reason of whoever asked for it."""
+    return isinstance(record.body, DriverEnded) and record.body.outcome is not Outcome.CONFIRMED_DEAD
+
+
+def _awaited(request: Record, before: Iterable[Record | UnreadableRecord]) -> AwaitedStart | None:
     """The epoch behind the request; where the newest one was still open, that one may simply go on."""
+    if isinstance(request.body, Adopted):
+        return None
+    if isinstance(request.body, DriverEnded):
+        return AwaitedStart(epoch=request.body.epoch + 1, commit=request.body.position.commit)
     if isinstance(request.body, RestartRequested):
         return AwaitedStart(epoch=request.body.epoch + 1)
     ended = set()

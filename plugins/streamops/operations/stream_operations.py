@@ -1,6 +1,7 @@
 """Where acts on one stream are planned, put on record and followed; the same for the terminal and for Airflow."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -13,6 +14,7 @@ from streamops.errors import ControlLogError, StreamOpsError
 from streamops.launch.outsiders import find_outsiders
 from streamops.operations.act_plan import Act, ActPlan, ActProgress, AwaitedStart, Stage, follow_start, follow_stop
 from streamops.operations.act_plans import (
+    plan_adopt,
     plan_release,
     plan_replacement,
     plan_start,
@@ -33,14 +35,23 @@ SUPERVISORS_PACE = timedelta(minutes=1)
 """What a supervisor may take between a request and its act: its looks, a wait that ends, a slow place."""
 
 
+ADOPTION_WATCH = timedelta(seconds=30)
+"""How long a checkpoint of others must not move before it is ours; longer where a batch is in flight."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carried:
     """A plan that was carried out."""
 
     plan: ActPlan
     """As it was, or as it became when somebody was faster: then nothing is left to do."""
-    record: Record | None
-    """None when nothing was left to do."""
+    records: tuple[Record, ...] = ()
+    """In order; none when nothing was left to do."""
+
+    @property
+    def record(self) -> Record | None:
+        """The last one; None when nothing was left to do."""
+        return self.records[-1] if self.records else None
 
     @property
     def awaits(self) -> AwaitedStart | None:
@@ -78,7 +89,7 @@ class StreamOperations:
             watching=watching,
             guard=partial(refuse_unmounted, self.spec, storage=storage, state_root=state_root),
         )
-        """The author's, for what is more than one of the four acts."""
+        """The author's."""
 
     def surroundings(self) -> ActContext:
         """Who looks after the stream and what is declared now. StorageError."""
@@ -101,8 +112,19 @@ class StreamOperations:
             epoch, reason, refuse=lambda: refuse_if_seen_alive(self.supervisor.look(), self.spec, epoch=epoch)
         )
 
-    def plan(self, act: Act, *, reason: str, force: bool = False, accepts_unsafe: bool = False) -> ActPlan:
-        """The plan of one of the four acts. Raises what the plans raise, and StreamOpsError."""
+    def plan(
+        self,
+        act: Act,
+        *,
+        reason: str,
+        force: bool = False,
+        accepts_unsafe: bool = False,
+        confirm_dead: int | None = None,
+        is_vouched: bool = False,
+        watch: timedelta = ADOPTION_WATCH,
+        from_stream: str = "",
+    ) -> ActPlan:
+        """The plan of an act. Raises what the plans raise, and StreamOpsError. Each act takes what is of use to it."""
         sight = self.sight()
         match act:
             case Act.STOP:
@@ -110,25 +132,28 @@ class StreamOperations:
             case Act.RESTART:
                 return plan_replacement(sight, self.spec, reason=reason, force=force)
             case Act.START:
-                return plan_start(sight, self.spec, reason=reason, hand_over=self.requests.hand_over(act))
+                first = self.requests.hand_over(act, is_vouched=is_vouched)
+                plan = plan_start(sight, self.spec, reason=reason, confirm_dead=confirm_dead, hand_over=first)
             case Act.RELEASE:
-                first = self.requests.hand_over(act, accepts_unsafe=accepts_unsafe)
-                return plan_release(sight, self.spec, reason=reason, accepts_unsafe=accepts_unsafe, hand_over=first)
+                first = self.requests.hand_over(act, accepts_unsafe=accepts_unsafe, is_vouched=is_vouched)
+                plan = plan_release(sight, self.spec, reason=reason, accepts_unsafe=accepts_unsafe, hand_over=first)
+            case Act.ADOPT:
+                first = self.requests.hand_over(act, at_least=watch, is_vouched=is_vouched)
+                plan = plan_adopt(sight, self.spec, reason=reason, hand_over=first, from_stream=from_stream)
             case _:
                 raise ControlLogError(f"{act} is not an act that this desk plans")
+        return replace(plan, confirm_dead=confirm_dead, is_vouched=is_vouched, watch=watch, from_stream=from_stream)
 
     def carry_out(self, plan: ActPlan) -> Carried:
         """Put it on record; what it rests on is checked once more. ControlLogError when that has changed for the worse."""
         try:
-            record = self._append(plan)
+            records = self._append(plan)
         except ControlLogError:
             now = self._anew(plan)
             if now.is_needed:
                 raise
-            return Carried(plan=now, record=None)
-        if record is None:
-            return Carried(plan=self._anew(plan), record=None)
-        return Carried(plan=plan, record=record)
+            return Carried(plan=now)
+        return Carried(plan=plan if records else self._anew(plan), records=records)
 
     def limit(self, act: Act, *, force: bool = False) -> timedelta:
         """How long an act may take: the driver's grace, a start, one trigger, and a supervisor's own pace."""
@@ -161,13 +186,31 @@ class StreamOperations:
         return find_request(backwards, mark, since=since)
 
     def _anew(self, plan: ActPlan) -> ActPlan:
-        return self.plan(plan.act, reason=plan.reason, force=plan.force, accepts_unsafe=plan.accepts_unsafe)
+        return self.plan(
+            plan.act,
+            reason=plan.reason,
+            force=plan.force,
+            accepts_unsafe=plan.accepts_unsafe,
+            confirm_dead=plan.confirm_dead,
+            is_vouched=plan.is_vouched,
+            watch=plan.watch,
+            from_stream=plan.from_stream,
+        )
 
-    def _append(self, plan: ActPlan) -> Record | None:
+    def _append(self, plan: ActPlan) -> tuple[Record, ...]:
+        return tuple(record for record in self._appended(plan) if record)
+
+    def _appended(self, plan: ActPlan) -> Iterator[Record | None]:
+        requests, reason = self.requests, plan.reason
         if plan.act is Act.STOP:
-            return self.requests.stop(plan.reason, force=plan.force)
-        if plan.act is Act.START:
-            return self.requests.start(plan.reason)
-        if plan.act is Act.RELEASE or plan.records == (Released.kind,):
-            return self.requests.release(plan.reason, accepts_unsafe=plan.accepts_unsafe)
-        return self.requests.restart(plan.reason, force=plan.force)
+            yield requests.stop(reason, force=plan.force)
+        elif plan.act is Act.START:
+            if plan.confirm_dead is not None:
+                yield self.confirm_dead(plan.confirm_dead, reason)
+            yield requests.start(reason, is_vouched=plan.is_vouched)
+        elif plan.act is Act.ADOPT:
+            yield requests.adopt(reason, watch=plan.watch, is_vouched=plan.is_vouched, from_stream=plan.from_stream)
+        elif plan.act is Act.RELEASE or plan.records == (Released.kind,):
+            yield requests.release(reason, accepts_unsafe=plan.accepts_unsafe, is_vouched=plan.is_vouched)
+        else:
+            yield requests.restart(reason, force=plan.force)
