@@ -6,6 +6,7 @@ do: Spark would fail on them each time, or pass over them in silence.
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 
 from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
@@ -109,6 +110,10 @@ def cluster_of(clock: Clock, access_for: Callable[[StreamSpec], KafkaAccess] = d
     return lambda spec: ConfluentBroker(access_for(spec), clock)
 
 
+ASK_INTERVAL = timedelta(seconds=10)
+"""Between two questions for topics that are not there yet."""
+
+
 class SourceCoverage:
     """One stream's. Keeps no memory: each process judges a start by itself, and must come to the same."""
 
@@ -120,6 +125,25 @@ class SourceCoverage:
         self._storage = storage
         self._clock = clock
         self._broker_for = broker_for
+        self._absent: tuple[timedelta, tuple[str, ...]] | None = None
+
+    def absent_topics(self) -> tuple[str, ...]:
+        """Declared topics of which the cluster says that they are not there; asked every ASK_INTERVAL at most.
+
+        A first driver fails on one that is missing (KafkaOffsetReaderAdmin, 4.2.0), and a topic may be made any moment.
+        """
+        now = self._clock.monotonic()
+        if self._absent and now - self._absent[0] < ASK_INTERVAL:
+            return self._absent[1]
+        found: tuple[str, ...] = ()
+        broker = self._asked() if self._spec.reads_kafka else None
+        try:
+            answers = broker.scan(self._spec.kafka.topics).topics if broker else ()
+            found = tuple(topic.topic for topic in answers if topic.exists is False)
+        except Exception:
+            log.exception("stream=%s is started without a look at its topics", self._spec.name)
+        self._absent = (now, found)
+        return found
 
     def of(
         self, checkpoints: Sequence[CheckpointSnapshot], *, on_record: Topics, sink: Sink | None = None

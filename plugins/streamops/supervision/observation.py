@@ -96,6 +96,8 @@ class Observation:
     """The checkpoint and then its companions with all that a start would come across; read only when one is next."""
     coverages: tuple[Coverage, ...] = ()
     """Of each checkpoint in `in_depth`, what its query needs and what Kafka has; none where nobody was asked."""
+    absent_topics: tuple[str, ...] = ()
+    """Declared topics that are not there, asked for with `in_depth` before the first batch."""
     source_table: DeltaSourceView | None = None
     """The Delta table that the stream is declared to read, read with `in_depth`; None where it reads something else."""
     source_input: InputFacts | None = None

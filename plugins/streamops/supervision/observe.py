@@ -156,6 +156,7 @@ class Observer:
             coverages=self._source_coverage.of(
                 checkpoints, on_record=self._topics_on_record(seen.state), sink=sink.latest if sink else None
             ),
+            absent_topics=self._source_coverage.absent_topics() if own.facts.is_new else (),
             sink=sink,
         )
 

@@ -10,6 +10,7 @@ from streamops.control.records import Position
 from streamops.diagnosis import Evidence, Expectations, judge
 from streamops.diagnosis.plan import SAFETIES, RestartPlan, Safety, plan_restart
 from streamops.engines import engine_after
+from streamops.formatting import listed
 from streamops.retention import Coverage
 from streamops.retention.covered_plan import ANOTHER_BACKFILL, with_coverage, with_retry
 from streamops.spec import TriggerKind
@@ -53,6 +54,20 @@ def plans_of(observation: Observation) -> tuple[CheckpointPlan, ...]:
     return (own, *others)
 
 
+def without_topics(observation: Observation) -> str:
+    """What a first driver would fail on; empty where it finds its topics, or nobody could be asked."""
+    topics = observation.absent_topics
+    if not topics:
+        return ""
+    are = "topics" if len(topics) > 1 else "topic"
+    return (
+        f"the cluster has no {are} {listed(topics, SHOWN)}: create what is missing, or correct `topics`; then it starts"
+    )
+
+
+SHOWN = 5
+
+
 def worst_plan(observation: Observation) -> RestartPlan:
     """The plan that decides: the worst, and the stream's own among equals."""
     return max((one.plan for one in plans_of(observation)), key=lambda plan: SAFETIES.index(plan.safety))
@@ -63,6 +78,8 @@ def _plan(
 ) -> RestartPlan:
     """What is declared, registered and asked is of the stream's own query: companions run by batches, and log each."""
     is_own = facts is observation.checkpoint
+    if is_own and observation.absent_topics:
+        return RestartPlan(safety=Safety.UNKNOWN, summary=without_topics(observation))
     evidence = Evidence(
         facts=facts,
         expected=Expectations(

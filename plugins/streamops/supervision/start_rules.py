@@ -14,7 +14,7 @@ from streamops.supervision.cli_hints import to_adopt, to_forget, to_release
 from streamops.supervision.decision import Action, Decision
 from streamops.supervision.desired_run import has_finished, timings_of, wanted_run
 from streamops.supervision.observation import Observation
-from streamops.supervision.preflight import worst_plan
+from streamops.supervision.preflight import without_topics, worst_plan
 
 
 def decide_start(observation: Observation, spec: StreamSpec) -> Decision:
@@ -282,7 +282,7 @@ def _by_plan(observation: Observation, spec: StreamSpec) -> Decision:
             accepts_unsafe=accepted,
         )
     if plan.safety is Safety.UNKNOWN:
-        return Decision(action=Action.WAIT, reason=plan.summary, plan=plan)
+        return Decision(action=Action.WAIT, reason=plan.summary, waits_for=without_topics(observation), plan=plan)
     return Decision(
         action=Action.PARK,
         reason=f"a start now is {plan.safety}: {plan.summary}. {_way_out(plan, spec)}",

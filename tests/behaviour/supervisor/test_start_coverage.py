@@ -214,7 +214,7 @@ def test_a_start_puts_the_topics_that_it_found_on_record(dead):
     assert dead.newest().claim.topics == (TopicSeen(topic="orders", id="id-1"),)
 
 
-def test_before_the_first_batch_nothing_is_needed_and_no_cluster_is_waited_for(tmp_path, capsys):
+def test_before_the_first_batch_nothing_is_needed_but_that_the_topics_are_there(tmp_path, capsys):
     terminal = Terminal(a_project(tmp_path), capsys)
     terminal.declare("orders")
     made_anew(terminal, (20, 30), topic_id="id-1")
@@ -222,7 +222,7 @@ def test_before_the_first_batch_nothing_is_needed_and_no_cluster_is_waited_for(t
     terminal.settle()
 
     assert terminal.newest().claim.topics == ()
-    assert terminal.broker.scans == []
+    assert terminal.broker.scans == [frozenset({"orders"})]
 
 
 def test_a_topic_that_was_made_anew_while_the_stream_was_dead_is_refused_though_nobody_kept_looks(dead):
@@ -281,3 +281,43 @@ def test_an_accepted_start_puts_the_new_topic_on_record_and_the_next_one_is_quie
     assert dead.newest().claim.topics == (TopicSeen(topic="orders", id="id-2"),)
     assert plan(dead)[1]["safety"] == "safe"
     assert "created anew" not in dead.run("lag", "orders").out
+
+
+@pytest.fixture
+def new(tmp_path, capsys):
+    """A stream that was declared a moment ago."""
+    terminal = Terminal(a_project(tmp_path), capsys)
+    terminal.declare("orders")
+    return terminal
+
+
+def test_a_first_driver_waits_for_a_topic_that_is_not_there(new):
+    new.broker.has("clicks", (0, 5))
+
+    decision = new.settle()
+    code, told = plan(new)
+
+    assert decision.action is Action.WAIT
+    assert "the cluster has no topic orders: create what is missing" in decision.waits_for
+    assert new.kinds() == []
+    assert (code, told["safety"]) == (4, "unknown")
+    assert "the cluster has no topic orders" in told["summary"]
+
+
+def test_the_first_driver_comes_by_itself_when_the_topic_does(new):
+    new.broker.has("clicks", (0, 5))
+    new.settle()
+    new.broker.has("orders", (0, 0))
+    new.clock.advance(timedelta(seconds=11))
+
+    new.settle()
+
+    assert new.newest().number == 1
+
+
+def test_where_nobody_can_be_asked_the_first_driver_starts(new):
+    new.broker.trouble = "away"
+
+    new.settle()
+
+    assert new.newest().number == 1
