@@ -9,6 +9,7 @@ from airflow.sdk import Asset, CronTriggerTimetable
 from streamops.airflow.declared_fleet import declared_fleet
 from streamops.airflow.explicit_dag import URGENT, explicit_dag
 from streamops.airflow.run_operator import RunOperator
+from streamops.airflow.stream_doc import doc_of
 
 fleet = declared_fleet(__file__, "scheduled_streams")
 
@@ -18,6 +19,7 @@ for stream in fleet.scheduled:
         description=stream.description or f"Runs {stream.name} until it has read what there is",
         schedule=CronTriggerTimetable(stream.schedule.cron, timezone=stream.schedule.timezone),
         tags=["catchup"],
+        doc=doc_of(stream, form=fleet.dag_id("streamops_ops")),
         weight=URGENT,
     ):
         RunOperator(

@@ -114,6 +114,17 @@ def test_the_dag_survives_the_way_through_the_database(orders):
     assert back.allowed_run_types == {"asset_triggered"}
 
 
+def test_the_page_of_a_stream_says_what_it_is_and_what_red_means(place):
+    place.declare(description="orders | \x1b[31mnow")
+    (dag,) = dags_of(Path(place.config), "streams.py").values()
+    doc = dag.doc_md
+
+    assert f"| reads | {place.spec.source} |" in doc
+    assert f"| checkpoint | {place.spec.checkpoint} |" in doc
+    assert "orders \\| \\x1b[31mnow" in doc
+    assert "form of the DAG `streamops_ops`" in doc
+
+
 # Bounded runs
 
 
