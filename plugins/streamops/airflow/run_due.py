@@ -70,8 +70,9 @@ class RunDueTrigger(BaseEventTrigger):
         """Whether a run has told of the standstill that there is. Nobody knows after a restart of the triggerer: told again."""
         others_asked_at = float("-inf")
         while True:
-            if await self._has_run():
-                is_told = True
+            has_run = await self._has_run()
+            if has_run is not False:
+                is_told = is_told or has_run is True
                 await asyncio.sleep(WHILE_RUNNING_SECONDS)
                 continue
             look = await self._look()
@@ -90,18 +91,18 @@ class RunDueTrigger(BaseEventTrigger):
         """Until the run is there. One that is over at once may never be seen, so that the event is not given again at once."""
         loop = asyncio.get_running_loop()
         until = loop.time() + BEGIN_SECONDS
-        while loop.time() < until and not await self._has_run():
+        while loop.time() < until and await self._has_run() is False:
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _has_run(self) -> bool:
-        """Whether a run of the DAG is queued or at work; true where Airflow does not say."""
+    async def _has_run(self) -> bool | None:
+        """Whether a run of the DAG is queued or at work; None where Airflow does not say: then none begins."""
         from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
         try:
             count = await sync_to_async(RuntimeTaskInstance.get_dr_count)(self.dag, states=["queued", "running"])
         except Exception as error:  # an API server that is away is an AirflowRuntimeError, which is a plain Exception
             log.warning("stream=%s whether its DAG has a run can't be had: %r", self.stream, error)
-            return True
+            return None
         return count > 0
 
     async def _look(self) -> Look | None:
