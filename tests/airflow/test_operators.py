@@ -1,8 +1,10 @@
 """The operators, slice by slice, as a worker runs them: real control log, real processes, no Airflow database."""
 
+import json
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from airflow.sdk import BaseOperator
@@ -21,6 +23,7 @@ from streamops.storage.local import LocalStorage
 from streamops.supervision import Supervisor
 from support.clock import FakeClock
 from support.dags import only_dag
+from support.records import a_claim, a_log, write_log
 from support.specs import SUPERVISOR
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*cannot be called outside of the Task Runner")
@@ -244,6 +247,35 @@ def test_a_stream_that_does_not_get_on_fails_its_task_once_it_is_late(place, tas
         task.supervise.resume({}, {"wake": "standstill", "reason": "back-off"})
 
     assert "The next run begins when it does" in str(failure.value)
+
+
+def test_waits_that_only_the_task_sees_count_from_slice_to_slice(place, task):
+    """Its trigger may see less: no connection, for example."""
+    place.declare(restart={"initial_delay": "1h", "max_delay": "2h"})
+    task.execute()
+    place.kill(place.handles[0])
+
+    first = task.resume(wake="record-end")
+    again = task.resume(wake="claim", still_since=first.trigger.still_since)
+
+    assert again.trigger.still_since == first.trigger.still_since != ""
+    long_ago = (datetime.now(UTC) - timedelta(minutes=1)).isoformat()
+    with pytest.raises(AirflowFailException, match="does not get on"):
+        task.supervise.resume({}, {"wake": "claim", "reason": "start is safe", "still_since": long_ago})
+
+
+def test_what_whoever_found_the_run_due_has_watched_counts(place, task):
+    """A claim that was left behind is superseded after 30 s, and of this one nobody knows here how long it is."""
+    write_log(LocalStorage(), place.control, a_log(a_claim(1)))
+    supervisor = place.supervisor()
+    supervisor.look()
+    seen = json.loads(supervisor.hand_over())
+    memory = json.dumps({subject: [mark, 3600.0] for subject, (mark, _) in seen.items()})
+    event = SimpleNamespace(extra={"from_trigger": True, "payload": {"memory": memory}})
+
+    deferral(task.supervise.execute, {"triggering_asset_events": {"asset": [event]}})
+
+    assert place.kinds[:2] == ["claimed", "claimed"]
 
 
 def test_a_stream_that_gets_on_by_now_is_slept_on(place, task):

@@ -23,6 +23,7 @@ PATIENCE = 60
 def short_pauses(monkeypatch):
     for name in ("WHILE_RUNNING_SECONDS", "LOOK_SECONDS", "TROUBLE_PAUSE_SECONDS"):
         monkeypatch.setattr(run_due, name, 0.02)
+    monkeypatch.setattr(run_due, "POLL_SECONDS", 0.02)
     monkeypatch.setattr(run_due, "BEGIN_SECONDS", 0.1)
 
 
@@ -88,6 +89,11 @@ async def asks_again(airflow, times=5) -> None:
 
 def park(place) -> None:
     ControlLog(LocalStorage(), place.control).append(a_record(Parked(), place.state.next_number, reason="six failures"))
+
+
+def place_sign(place):
+    """The newest sign of whoever looks after the stream."""
+    return attendance.read_attendance(LocalStorage(), load_settings(place.config).state_root, "orders")
 
 
 def test_a_run_is_due_for_a_stream_that_is_to_be_started(place, airflow):
@@ -157,6 +163,66 @@ def test_a_run_is_due_for_a_driver_that_lives_and_that_nobody_looks_after(place,
     assert asyncio.run(watch()) == "keep"
 
 
+def test_a_stream_that_is_stopped_while_it_stands_still_is_no_longer_red(place, airflow):
+    place.kill(place.start())
+    park(place)
+    place.supervisor().settle()
+
+    async def watch():
+        airflow.runs = 1
+        async with Watch(place) as watched:
+            await asks_again(airflow)
+            airflow.runs = 0
+            await asks_again(airflow, 10)
+            await asyncio.to_thread(place.person().stop, "not now")
+            await asyncio.to_thread(place.person().release, "mended")
+            await watched.has(1)
+            return watched.events[-1]["action"]
+
+    assert asyncio.run(watch()) == "stopped"
+
+
+def test_events_that_come_to_nothing_new_are_given_less_and_less_often(place, airflow, monkeypatch):
+    """A worker that can't start the stream, for example, though this place could."""
+    monkeypatch.setattr(run_due, "FIRST_PAUSE_SECONDS", 1000.0)
+
+    async def watch():
+        async with Watch(place) as watched:
+            await watched.has(1)
+            await asks_again(airflow, 30)
+            return len(watched.events)
+
+    assert asyncio.run(watch()) == 1
+
+
+def test_where_no_run_comes_of_an_event_nobody_looks_after_the_stream(place, airflow):
+    """The DAG's file may have an import error: Airflow begins no run then, and leaves its watcher alone."""
+
+    async def watch():
+        async with Watch(place) as watched:
+            await watched.has(1)
+            await asks_again(airflow, 20)
+            before = place_sign(place)
+            await asks_again(airflow, 20)
+            return before, place_sign(place)
+
+    before, after = asyncio.run(watch())
+    assert before == after
+
+
+def test_a_stream_that_runs_at_set_times_now_is_left_to_its_own_dag(place, airflow, eyes):
+    """Airflow keeps the watcher of a DAG that is gone for as long as the DAG's file is there."""
+    place.declare(mode="scheduled", schedule={"cron": "0 * * * *"}, trigger={"available_now": True})
+
+    async def watch():
+        async with Watch(place) as watched:
+            await asks_again(airflow, 10)
+            return watched.events
+
+    assert asyncio.run(watch()) == []
+    assert place_sign(place) is None
+
+
 def test_whoever_waits_for_a_release_looks_after_the_stream_and_touches_nothing(place, airflow):
     place.kill(place.start())
     park(place)
@@ -170,7 +236,7 @@ def test_whoever_waits_for_a_release_looks_after_the_stream_and_touches_nothing(
 
     asyncio.run(watch())
 
-    signed = attendance.read_attendance(LocalStorage(), load_settings(place.config).state_root, "orders")
+    signed = place_sign(place)
     assert signed is not None
     assert signed.by.actor == "airflow:trigger"
     assert place.kinds == before

@@ -91,11 +91,26 @@ def sign_of(place) -> Path:
     return Path(local_path(address))
 
 
+def _memory(place) -> str:
+    """What a look at the stream leaves behind."""
+    supervisor = place.supervisor()
+    supervisor.look()
+    return supervisor.hand_over()
+
+
 # The way through the database
 
 
 def test_every_argument_comes_back_from_the_database():
-    trigger = StreamTrigger(stream="orders", config="c.yaml", end_at="x", quiet_seconds=3, interval_seconds=4)
+    trigger = StreamTrigger(
+        stream="orders",
+        config="c.yaml",
+        end_at="x",
+        memory="{}",
+        still_since="y",
+        quiet_seconds=3,
+        interval_seconds=4,
+    )
 
     assert vars(rebuilt(trigger)) == vars(trigger)
 
@@ -206,13 +221,37 @@ def test_a_stopped_stream_wakes_its_task_which_then_ends(place):
 
 
 def test_a_stream_that_does_not_get_on_wakes_its_task_after_a_while(place, monkeypatch):
-    """A claim that another supervisor has not submitted yet: nothing may be done, and no driver lives."""
+    monkeypatch.setattr(triggers, "PASSING_GRACE", timedelta(0))
+    place.declare(restart={"initial_delay": "1h", "max_delay": "2h"})
+    place.kill(place.start())
+    place.supervisor().settle()
+
+    event = the_event(a_trigger(place, still_since="2026-03-01T12:00:00+00:00"))
+
+    assert (event["wake"], event["reason"][:8]) == ("standstill", "back-off")
+    assert event["still_since"] == "2026-03-01T12:00:00+00:00"
+
+
+def test_a_wait_that_ends_by_watching_is_watched_to_its_end(place, eyes, monkeypatch):
+    """Of a claim that another supervisor has not submitted yet it is watched for how long it stays so."""
     monkeypatch.setattr(triggers, "PASSING_GRACE", timedelta(0))
     write_log(LocalStorage(), place.control, a_log(a_claim(1)))
 
-    event = the_event(a_trigger(place))
+    async def watch():
+        async with watching(a_trigger(place)) as task:
+            assert await off_loop(eyes.have_looked, 5)
+            return task.done()
 
-    assert (event["wake"], event["reason"][:18]) == ("standstill", "epoch 1 is claimed")
+    assert asyncio.run(watch()) is False
+
+
+def test_what_the_slice_before_has_watched_counts(place):
+    """A claim that was left behind is superseded after 30 s."""
+    write_log(LocalStorage(), place.control, a_log(a_claim(1)))
+    seen = json.loads(_memory(place))
+    memory = json.dumps({subject: [mark, 3600.0] for subject, (mark, _) in seen.items()})
+
+    assert the_event(a_trigger(place, memory=memory))["wake"] == "claim"
 
 
 def test_files_that_can_not_be_looked_at_are_a_standstill(place, eyes, monkeypatch):

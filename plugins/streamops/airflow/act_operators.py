@@ -143,7 +143,9 @@ class PlanActOperator(_ActsOperator):
         plan = self._plan(desk, asked)
         if not plan.is_needed:
             raise AirflowFailException(f"{asked.act} {asked.stream}: nothing to do: {'; '.join(plan.effects)}")
-        if plan.in_vain:
+        if plan.in_vain and asked.act is Act.ADOPT:
+            self.log.warning("stream=%s is adopted, and no start follows yet: %s", asked.stream, plan.in_vain)
+        elif plan.in_vain:
             raise AirflowFailException(
                 f"{plan.in_vain}\nNothing is put on record: no driver would come of {asked.act}."
             )

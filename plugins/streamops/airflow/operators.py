@@ -9,12 +9,12 @@ from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException
 
 from streamops.airflow.act_log import tell_act
-from streamops.airflow.triggers import STANDSTILL, StreamTrigger
+from streamops.airflow.triggers import STANDSTILL, StreamTrigger, moment
 from streamops.airflow.wiring import build_supervisor
 from streamops.errors import StreamOpsError
 from streamops.status import StreamStatus, stream_status
 from streamops.supervision import Action, Decision
-from streamops.supervision.standstill import standstill
+from streamops.supervision.standstill import PASSING_GRACE, standstill
 
 
 class StreamOperator(BaseOperator):
@@ -42,7 +42,7 @@ class StreamOperator(BaseOperator):
     def execute(self, context: Context) -> None:
         """First slice of a try: attach to the driver or start one."""
         end_at = datetime.now(UTC) + self.run_for * random.uniform(0.9, 1.1)
-        self._supervise(end_at=end_at.isoformat(), memory="")
+        self._supervise(end_at=end_at.isoformat(), memory=_memory_of(context))
 
     def resume(self, context: Context, event: Mapping[str, str]) -> None:
         """A further slice, woken by the trigger."""
@@ -50,13 +50,18 @@ class StreamOperator(BaseOperator):
         if event["wake"] == "end-of-run":
             return
         self._supervise(
-            end_at=event.get("end_at", ""), memory=event.get("memory", ""), is_late=event["wake"] == STANDSTILL
+            end_at=event.get("end_at", ""),
+            memory=event.get("memory", ""),
+            still_since=event.get("still_since", ""),
+            # Woken for a wait, it was to look with its own eyes: what they don't see either is late by then.
+            is_late=event["wake"] in (STANDSTILL, Action.WAIT),
         )
 
-    def _supervise(self, *, end_at: str, memory: str, is_late: bool = False) -> None:
+    def _supervise(self, *, end_at: str, memory: str, still_since: str = "", is_late: bool = False) -> None:
         """Do what is to be done now, then sleep. Trouble with files, settings or connections is a wait, not a failure.
 
-        `is_late`: the stream has not got on for longer than a restart takes, as far as its trigger could see.
+        `is_late`: the stream has not got on for longer than a restart takes, as far as its trigger could see. `still_since`: as
+        the slices before this one saw it.
         """
         try:
             supervisor = build_supervisor(self.stream, self.config, actor=_actor(self), may_submit=True)
@@ -66,20 +71,22 @@ class StreamOperator(BaseOperator):
             if is_late:
                 raise AirflowFailException(f"stream {self.stream} can't be supervised: {error}") from error
             self.log.warning("stream=%s can't be supervised now, trying again: %s", self.stream, error)
-            self._sleep(end_at)
+            self._sleep(end_at, memory=memory, still_since=still_since)
         except Exception:
             # A fault of our own must not end the supervision either; it is shown in full, each time.
             self.log.exception("stream=%s can't be supervised now, trying again", self.stream)
-            self._sleep(end_at)
+            self._sleep(end_at, memory=memory, still_since=still_since)
         self.log.info("stream=%s %s: %s", self.stream, decision.action, decision.reason)
         if supervisor.last_look:
             self._tell_prospects(stream_status(supervisor.last_look, supervisor.spec))
         still = standstill(supervisor.last_look) if supervisor.last_look else None
         if still and still.is_wanted:
             return
+        since = (moment(still_since) or datetime.now(UTC)) if still else None
+        is_late = is_late or (since is not None and datetime.now(UTC) - since >= PASSING_GRACE)
         if still and (still.needs_a_person or is_late):
             raise AirflowFailException(_told(self.stream, decision))
-        self._sleep(end_at)
+        self._sleep(end_at, memory=supervisor.hand_over(), still_since=since.isoformat() if since else "")
 
     def _tell_prospects(self, status: StreamStatus) -> None:
         """What the restart policy makes of the failures so far."""
@@ -94,8 +101,19 @@ class StreamOperator(BaseOperator):
             status.failures_in_row,
         )
 
-    def _sleep(self, end_at: str) -> NoReturn:
-        self.defer(trigger=StreamTrigger(stream=self.stream, config=self.config, end_at=end_at), method_name="resume")
+    def _sleep(self, end_at: str, *, memory: str, still_since: str) -> NoReturn:
+        trigger = StreamTrigger(
+            stream=self.stream, config=self.config, end_at=end_at, memory=memory, still_since=still_since
+        )
+        self.defer(trigger=trigger, method_name="resume")
+
+
+def _memory_of(context: Context) -> str:
+    """What whoever found that this run is due has seen of beats that stand still; empty for any other run."""
+    by_asset: Any = context.get("triggering_asset_events") or {}
+    events = [event for events in by_asset.values() for event in events]
+    payload = events[-1].extra.get("payload") if events else None
+    return str(payload.get("memory", "")) if isinstance(payload, dict) else ""
 
 
 def _actor(task: BaseOperator) -> str:

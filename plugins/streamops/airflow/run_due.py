@@ -24,6 +24,7 @@ from streamops.airflow.triggers import (
     needs_other_eyes,
     watched,
 )
+from streamops.spec import Mode
 from streamops.supervision import Look
 from streamops.supervision.standstill import standstill
 
@@ -32,10 +33,13 @@ log = logging.getLogger(__name__)
 WHILE_RUNNING_SECONDS = 10.0
 """Between two questions whether the DAG still has a run; its own task looks after the stream meanwhile."""
 LOOK_SECONDS = 3.0
+POLL_SECONDS = 1.0
 BEGIN_SECONDS = 45.0
-"""What Airflow may take from the event to the run; then the event is given again."""
-OTHER_EYES_SECONDS = 300.0
-"""Between two runs of a stream that this place can't see, so that a worker looks from where it is."""
+"""What Airflow may take from the event to the run."""
+FIRST_PAUSE_SECONDS = 20.0
+MOST_PAUSE_SECONDS = 300.0
+"""Between two runs that come to nothing new, such as those of a stream that a worker can't start and this place could. It doubles
+from the first to this one, which is also that of a stream that only a worker may see."""
 
 
 def run_due(dag_id: str, *, stream: str, config: str) -> Asset:
@@ -58,6 +62,8 @@ class RunDueTrigger(BaseEventTrigger):
         self._looks = OneLook(LOOKS)
         self._declared: DeclaredSupervisor | None = None
         self._trouble = ""
+        self._is_in_vain = False
+        """Whether no run came of the last event: then nobody looks after the stream, and no sign says otherwise."""
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         arguments = {"dag_id": self.dag, "stream": self.stream, "config": self.config}
@@ -65,34 +71,36 @@ class RunDueTrigger(BaseEventTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Watch for as long as the DAG is there and not paused."""
-        loop = asyncio.get_running_loop()
-        is_told = False
-        """Whether a run has told of the standstill that there is. Nobody knows after a restart of the triggerer: told again."""
-        others_asked_at = float("-inf")
+        told = _Told()
         while True:
             has_run = await self._has_run()
             if has_run is not False:
-                is_told = is_told or has_run is True
+                told.saw_run(has_run)
+                self._is_in_vain = self._is_in_vain and not has_run
                 await asyncio.sleep(WHILE_RUNNING_SECONDS)
                 continue
             look = await self._look()
-            if look is None:
-                await asyncio.sleep(TROUBLE_PAUSE_SECONDS)
-                continue
-            is_for_others = needs_other_eyes(look) and loop.time() - others_asked_at >= OTHER_EYES_SECONDS
-            if standstill(look) is None or not is_told or is_for_others:
+            now = asyncio.get_running_loop().time()
+            if look and told.is_due(look, now):
                 log.info("stream=%s a run is due: %s: %s", self.stream, look.decision.action, look.decision.reason)
-                yield TriggerEvent({"action": str(look.decision.action), "reason": look.decision.reason})
-                is_told, others_asked_at = True, loop.time() if is_for_others else others_asked_at
-                await self._wait_for_run()
-            await asyncio.sleep(LOOK_SECONDS)
+                yield TriggerEvent(self._event(look))
+                told.gave_event(look, now)
+                self._is_in_vain = not await self._sees_run()
+                if self._is_in_vain:
+                    told.lost_event()
+            await asyncio.sleep(LOOK_SECONDS if look else TROUBLE_PAUSE_SECONDS)
 
-    async def _wait_for_run(self) -> None:
-        """Until the run is there. One that is over at once may never be seen, so that the event is not given again at once."""
+    def _event(self, look: Look) -> dict[str, str]:
+        memory = self._declared.supervisor.hand_over() if self._declared else ""
+        return {"action": str(look.decision.action), "reason": look.decision.reason, "memory": memory}
+
+    async def _sees_run(self) -> bool:
+        """Whether a run comes of the event."""
         loop = asyncio.get_running_loop()
         until = loop.time() + BEGIN_SECONDS
-        while loop.time() < until and await self._has_run() is False:
-            await asyncio.sleep(LOOK_SECONDS)
+        while not (has_run := await self._has_run()) and loop.time() < until:
+            await asyncio.sleep(POLL_SECONDS)
+        return bool(has_run)
 
     async def _has_run(self) -> bool | None:
         """Whether a run of the DAG is queued or at work; None where Airflow does not say: then none begins."""
@@ -106,9 +114,9 @@ class RunDueTrigger(BaseEventTrigger):
         return count > 0
 
     async def _look(self) -> Look | None:
-        """None where it can't be looked at, which is told once."""
+        """None where it can't be looked at, which is told once, and for a stream that no such DAG looks after any more."""
         try:
-            look: Look = await self._looks.take(self._look_now, limit_seconds=LOOK_TIMEOUT_SECONDS)
+            look: Look | None = await self._looks.take(self._look_now, limit_seconds=LOOK_TIMEOUT_SECONDS)
         except Exception as error:
             if str(error) != self._trouble:
                 self._trouble = str(error)
@@ -117,6 +125,56 @@ class RunDueTrigger(BaseEventTrigger):
         self._trouble = ""
         return look
 
-    def _look_now(self) -> Look:
+    def _look_now(self) -> Look | None:
         self._declared = self._declared or watched(self.stream, self.config)
-        return look_and_sign(self._declared)
+        if self._declared.renewed().spec.mode is not Mode.LIVE:
+            # Airflow keeps the watcher of a DAG that is gone for as long as the DAG's file is there.
+            return None
+        return look_and_sign(self._declared, signs=not self._is_in_vain)
+
+
+class _Told:
+    """What runs have told already, and how often events came to nothing new."""
+
+    def __init__(self) -> None:
+        self._standstill: tuple[bool, bool] | None = None
+        """The kind that the last run has told of. Nobody knows after a restart of the triggerer: it is told again."""
+        self._ends_run = False
+        """Whether a run was seen since the last look: it has told of whatever standstill comes next."""
+        self._stand: tuple[str, int] | None = None
+        """At the last event: the action, and the length of the control log."""
+        self._pause = 0.0
+        self._event_at = float("-inf")
+
+    def saw_run(self, has_run: bool | None) -> None:
+        """The DAG has a run, or Airflow did not say."""
+        self._ends_run = self._ends_run or has_run is True
+
+    def is_due(self, look: Look, now: float) -> bool:
+        """Whether one would do or tell something new; the same again, without a record in between, less and less often."""
+        still = standstill(look)
+        kind = (still.needs_a_person, still.is_wanted) if still else None
+        if self._ends_run:
+            self._ends_run = False
+            self._standstill = kind
+        if kind is not None and kind == self._standstill:
+            return needs_other_eyes(look) and now - self._event_at >= MOST_PAUSE_SECONDS
+        return _stand(look) != self._stand or now - self._event_at >= self._pause
+
+    def gave_event(self, look: Look, now: float) -> None:
+        """An event was given for it."""
+        still = standstill(look)
+        self._standstill = (still.needs_a_person, still.is_wanted) if still else None
+        is_same = _stand(look) == self._stand
+        self._pause = (
+            min(MOST_PAUSE_SECONDS, 2 * self._pause or FIRST_PAUSE_SECONDS) if is_same else FIRST_PAUSE_SECONDS
+        )
+        self._stand, self._event_at = _stand(look), now
+
+    def lost_event(self) -> None:
+        """No run came of it: nothing is told."""
+        self._standstill = None
+
+
+def _stand(look: Look) -> tuple[str, int]:
+    return str(look.decision.action), look.observation.state.next_number

@@ -50,6 +50,9 @@ STANDSTILL = "standstill"
 class StreamTrigger(BaseTrigger):
     """Fires once, when there is something to do for its task.
 
+    `memory`: what the slice before has seen of beats that stand still. `still_since`: since when the stream has not got on in the
+    eyes of that slice, which may see more; a moment, or empty.
+
     The arguments are stored in Airflow's database and outlive releases: new ones get a default, old ones stay accepted.
     """
 
@@ -59,6 +62,8 @@ class StreamTrigger(BaseTrigger):
         stream: str,
         config: str,
         end_at: str = "",
+        memory: str = "",
+        still_since: str = "",
         quiet_seconds: float = 15.0,
         interval_seconds: float = 2.0,
         **ignored: Any,
@@ -67,6 +72,8 @@ class StreamTrigger(BaseTrigger):
         self.stream = stream
         self.config = config
         self.end_at = end_at
+        self.memory = memory
+        self.still_since = still_since
         self.quiet_seconds = quiet_seconds
         self.interval_seconds = interval_seconds
         self._looks = OneLook(LOOKS)
@@ -76,6 +83,8 @@ class StreamTrigger(BaseTrigger):
             "stream": self.stream,
             "config": self.config,
             "end_at": self.end_at,
+            "memory": self.memory,
+            "still_since": self.still_since,
             "quiet_seconds": self.quiet_seconds,
             "interval_seconds": self.interval_seconds,
         }
@@ -93,7 +102,7 @@ class StreamTrigger(BaseTrigger):
         loop = asyncio.get_running_loop()
         fires_from = loop.time() + self.quiet_seconds
         attention_from = loop.time() + max(self.quiet_seconds, ATTENTION_SECONDS)
-        end_at = _moment(self.end_at)
+        end_at = moment(self.end_at)
         declared: DeclaredSupervisor | None = None
         trouble = ""
         progress = _Progress()
@@ -116,14 +125,19 @@ class StreamTrigger(BaseTrigger):
                 if declared and look and self.is_due(look):
                     return self.event(look, declared.supervisor)
                 if self.tells_standstill and progress.is_over_grace(loop.time()):
-                    known = self.event(look, declared.supervisor) if declared and look else {"end_at": self.end_at}
+                    known = self.event(look, declared.supervisor) if declared and look else self._carried
                     return {"reason": trouble, **known, "wake": STANDSTILL}
                 is_second_look_due = loop.time() >= attention_from
                 if declared and look and is_second_look_due and needs_other_eyes(look):
                     return self.event(look, declared.supervisor)
                 if end_at and datetime.now(UTC) >= end_at:
-                    return {"wake": "end-of-run", "reason": "the run has lasted its time", "end_at": self.end_at}
+                    return {"wake": "end-of-run", "reason": "the run has lasted its time", **self._carried}
             await asyncio.sleep(pause)
+
+    @property
+    def _carried(self) -> dict[str, str]:
+        """What goes from slice to slice."""
+        return {"end_at": self.end_at, "still_since": self.still_since}
 
     tells_standstill = True
     """Whether its task fails where the stream does not get on; a bounded run has its own time."""
@@ -137,7 +151,9 @@ class StreamTrigger(BaseTrigger):
         return watching_supervisor(spec, state_root)
 
     def _build(self) -> DeclaredSupervisor:
-        return watched(self.stream, self.config, build=self.supervisor)
+        declared = watched(self.stream, self.config, build=self.supervisor)
+        declared.supervisor.take_over(self.memory)
+        return declared
 
     def look(self, declared: DeclaredSupervisor) -> Look:
         """A look, and after it the sign that this stream is looked after: whoever can't look does not attend."""
@@ -152,8 +168,8 @@ class StreamTrigger(BaseTrigger):
         return {
             "wake": str(decision.action),
             "reason": decision.reason,
-            "end_at": self.end_at,
             "memory": supervisor.hand_over(),
+            **self._carried,
         }
 
 
@@ -169,14 +185,14 @@ def watched(
     return DeclaredSupervisor(stream, settings=partial(_SETTINGS.of, config), build=build)
 
 
-def look_and_sign(declared: DeclaredSupervisor) -> Look:
+def look_and_sign(declared: DeclaredSupervisor, *, signs: bool = True) -> Look:
     """A look, and after it the sign that this stream is looked after: whoever can't look does not attend.
 
     Nor does who sees a blocked stream: a driver that lives there has nobody to replace it.
     """
     supervisor = declared.renewed()
     look = supervisor.look()
-    if look.decision.action is not Action.BLOCKED:
+    if signs and look.decision.action is not Action.BLOCKED:
         supervisor.attend()
     return look
 
@@ -230,7 +246,7 @@ def needs_other_eyes(look: Look) -> bool:
     return decision.needs_attention and decision.action is Action.WAIT and decision.until is None
 
 
-def _moment(text: str) -> datetime | None:
+def moment(text: str) -> datetime | None:
     """A moment from the arguments; None when there is none, or another release wrote it in another form."""
     try:
         moment = datetime.fromisoformat(text)

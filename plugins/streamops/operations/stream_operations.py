@@ -148,8 +148,11 @@ class StreamOperations:
         """Put it on record; what it rests on is checked once more. ControlLogError when that has changed for the worse."""
         try:
             records = self._append(plan)
-        except ControlLogError:
-            now = self._anew(plan)
+        except ControlLogError as error:
+            try:
+                now = self._anew(plan)
+            except StreamOpsError:
+                raise error from None
             if now.is_needed:
                 raise
             return Carried(plan=now)

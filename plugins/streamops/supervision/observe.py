@@ -104,7 +104,9 @@ class Observer:
             wish_watched=self._wish_watched(state),
         )
         if any(facts.status for facts in epochs):
-            is_quiet = any(facts.quiet for facts in epochs)
+            is_quiet = any(
+                facts.quiet and facts.status and facts.status.state is DriverState.RUNNING for facts in epochs
+            )
             source = self._prober.probe(Remedy.WAIT_FOR_SOURCE, self._spec) if is_quiet else None
             return replace(seen, dependency=source)
         checkpoint, companions = read_checkpoints(self._storage, self._spec.checkpoint)
@@ -156,9 +158,16 @@ class Observer:
             coverages=self._source_coverage.of(
                 checkpoints, on_record=self._topics_on_record(seen.state), sink=sink.latest if sink else None
             ),
-            absent_topics=self._source_coverage.absent_topics() if own.facts.is_new else (),
+            absent_topics=self._absent_topics(own.facts),
             sink=sink,
         )
+
+    def _absent_topics(self, facts: CheckpointFacts) -> tuple[str, ...]:
+        """Before the first batch. Where nobody accepts a connection, no client need wait for an answer."""
+        if not facts.is_new or not self._spec.reads_kafka:
+            return ()
+        is_away = self._prober.probe(Remedy.WAIT_FOR_SOURCE, self._spec).is_reachable is False
+        return () if is_away else self._source_coverage.absent_topics()
 
     def _stateful_operators(self, facts: CheckpointFacts) -> int:
         history = last_progress(self._storage, control_folder(self._spec.checkpoint))

@@ -24,12 +24,14 @@ class Standstill:
 def standstill(look: Look) -> Standstill | None:
     """None for a stream that gets on, or for which something is to be done now.
 
-    A bounded run that was asked for makes the live query wait, and is no standstill.
+    A bounded run that was asked for makes the live query wait, and is no standstill. Nor is a wait that ends by watching, such as
+    that for a beat to have stood still: whoever watches has to stay for it.
     """
     decision, state = look.decision, look.observation.state
     if decision.action in NEEDS_A_PERSON:
         return Standstill(reason=decision.reason, needs_a_person=True, is_wanted=decision.action is Action.STOPPED)
-    if decision.action is Action.WAIT and state.maintenance is None:
+    is_for_something = decision.until or decision.waits_for or decision.needs_attention or decision.plan
+    if decision.action is Action.WAIT and state.maintenance is None and is_for_something:
         return Standstill(reason=decision.reason, needs_a_person=False)
     if decision.action is Action.KEEP and (decision.waits_for or decision.needs_attention):
         return Standstill(reason=decision.reason, needs_a_person=False)

@@ -494,7 +494,6 @@ def kept(terminal: Terminal, verdict: Verdict, *, age: timedelta, folder: str = 
 
 def test_of_a_running_stream_the_last_round_is_believed(terminal: Terminal) -> None:
     terminal.started()
-    terminal.broker.scans.clear()
     terminal.clock.advance(timedelta(minutes=5))
     kept(terminal, Verdict.CRITICAL, age=timedelta(minutes=4))
     kept(terminal, Verdict.WARNING, age=timedelta(minutes=3), folder="coverage")

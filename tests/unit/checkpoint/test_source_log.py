@@ -160,6 +160,7 @@ def test_a_compact_file_that_lacks_one_of_several_files_of_an_id_is_told_by_the_
 
     assert read(files, range(10, 11), reads_files=True).left_out == (4,)
     assert read({**files, "0/4": b"v"}, range(10, 11), reads_files=True).left_out == ()
+    assert read({**files, "0/4": log_file(entry(4, name="edited"))}, range(10, 11), reads_files=True).left_out == ()
 
 
 def test_what_a_start_takes_as_read_goes_by_the_compact_file():
