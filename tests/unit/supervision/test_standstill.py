@@ -30,14 +30,19 @@ def test_what_only_a_person_ends(action, is_wanted):
 @pytest.mark.parametrize(
     "found",
     [
-        pytest.param(look(Action.WAIT), id="nothing may be done yet"),
         pytest.param(look(Action.WAIT, until=NOW), id="a back-off"),
+        pytest.param(look(Action.WAIT, needs_attention=True), id="a driver that nobody sees"),
         pytest.param(look(Action.KEEP, waits_for="its broker does not answer"), id="its source is away"),
         pytest.param(look(Action.KEEP, needs_attention=True), id="it beats and gets nowhere"),
     ],
 )
 def test_what_may_end_by_itself(found):
     assert standstill(found) == Standstill(reason="so it is", needs_a_person=False)
+
+
+def test_a_wait_that_ends_by_watching_is_no_standstill():
+    """Whoever fails meanwhile forgets what it has watched."""
+    assert standstill(look(Action.WAIT)) is None
 
 
 def test_the_live_query_that_waits_for_a_bounded_run_is_no_standstill():
