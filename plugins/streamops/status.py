@@ -19,7 +19,7 @@ from streamops.operations.snapshot import ActContext, Drift, drift_between
 from streamops.spec import StreamSpec
 from streamops.spec.wire import dag_id_of, spec_fingerprint, spec_text
 from streamops.supervision.decision import RESTING, Action, Decision
-from streamops.supervision.observation import QUIET_AFTER, EpochFacts, Observation
+from streamops.supervision.observation import EpochFacts, Observation, quiet_query
 from streamops.supervision.supervisor import Look
 from streamops.verdict import DatedVerdict, StreamVerdicts, Verdict
 
@@ -128,9 +128,7 @@ class StreamStatus:
     @property
     def quiet(self) -> QueryBeat | None:
         """A query of the living driver that has been planning for a while: what it reads or writes may not answer."""
-        if self.phase is not Phase.RUNNING:
-            return None
-        return next((one for one in self.queries if one.is_planning_for(QUIET_AFTER)), None)
+        return quiet_query(self.queries) if self.phase is Phase.RUNNING else None
 
     @property
     def verdict(self) -> Verdict | None:

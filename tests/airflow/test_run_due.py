@@ -88,7 +88,24 @@ async def asks_again(airflow, times=5) -> None:
 
 
 def park(place) -> None:
+    """Its driver has ended, and it stands still until somebody releases it."""
+    place.kill(place.start())
     ControlLog(LocalStorage(), place.control).append(a_record(Parked(), place.state.next_number, reason="six failures"))
+    place.supervisor().settle()
+
+
+async def behind_a_failed_run(place, airflow, *acts) -> tuple[list[dict], str]:
+    """What is given while no run is there but one that has told of the standstill, and what after these acts."""
+    airflow.runs = 1
+    async with Watch(place) as watched:
+        await asks_again(airflow)
+        airflow.runs = 0
+        await asks_again(airflow, 10)
+        before = list(watched.events)
+        for act in acts:
+            await asyncio.to_thread(act, "tried")
+        await watched.has(1)
+        return before, watched.events[-1]["action"]
 
 
 def place_sign(place):
@@ -119,29 +136,14 @@ def test_no_run_is_due_while_there_is_one_or_airflow_does_not_say(place, airflow
 
 
 def test_the_run_that_failed_stays_the_latest_until_a_parked_stream_is_released(place, airflow):
-    place.kill(place.start())
     park(place)
-    place.supervisor().settle()
 
-    async def watch():
-        airflow.runs = 1
-        async with Watch(place) as watched:
-            await asks_again(airflow)
-            airflow.runs = 0
-            await asks_again(airflow, 10)
-            while_parked = list(watched.events)
-            await asyncio.to_thread(place.person().release, "mended")
-            await watched.has(1)
-            return while_parked, watched.events[0]["action"]
-
-    assert asyncio.run(watch()) == ([], "claim")
+    assert asyncio.run(behind_a_failed_run(place, airflow, place.person().release)) == ([], "claim")
 
 
 def test_a_standstill_that_no_run_has_told_of_is_told_once(place, airflow):
     """After a restart of the triggerer, or where somebody else has parked it."""
-    place.kill(place.start())
     park(place)
-    place.supervisor().settle()
 
     async def watch():
         async with Watch(place) as watched:
@@ -164,22 +166,11 @@ def test_a_run_is_due_for_a_driver_that_lives_and_that_nobody_looks_after(place,
 
 
 def test_a_stream_that_is_stopped_while_it_stands_still_is_no_longer_red(place, airflow):
-    place.kill(place.start())
     park(place)
-    place.supervisor().settle()
 
-    async def watch():
-        airflow.runs = 1
-        async with Watch(place) as watched:
-            await asks_again(airflow)
-            airflow.runs = 0
-            await asks_again(airflow, 10)
-            await asyncio.to_thread(place.person().stop, "not now")
-            await asyncio.to_thread(place.person().release, "mended")
-            await watched.has(1)
-            return watched.events[-1]["action"]
+    _, action = asyncio.run(behind_a_failed_run(place, airflow, place.person().stop, place.person().release))
 
-    assert asyncio.run(watch()) == "stopped"
+    assert action == "stopped"
 
 
 def test_events_that_come_to_nothing_new_are_given_less_and_less_often(place, airflow, monkeypatch):
@@ -224,9 +215,7 @@ def test_a_stream_that_runs_at_set_times_now_is_left_to_its_own_dag(place, airfl
 
 
 def test_whoever_waits_for_a_release_looks_after_the_stream_and_touches_nothing(place, airflow):
-    place.kill(place.start())
     park(place)
-    place.supervisor().settle()
     before = place.kinds
 
     async def watch():

@@ -77,9 +77,10 @@ class StreamOperator(BaseOperator):
             self.log.exception("stream=%s can't be supervised now, trying again", self.stream)
             self._sleep(end_at, memory=memory, still_since=still_since)
         self.log.info("stream=%s %s: %s", self.stream, decision.action, decision.reason)
-        if supervisor.last_look:
-            self._tell_prospects(stream_status(supervisor.last_look, supervisor.spec))
-        still = standstill(supervisor.last_look) if supervisor.last_look else None
+        look = supervisor.last_look
+        if look:
+            self._tell_prospects(stream_status(look, supervisor.spec))
+        still = standstill(look) if look else None
         if still and still.is_wanted:
             return
         since = (moment(still_since) or datetime.now(UTC)) if still else None

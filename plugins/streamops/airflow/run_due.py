@@ -75,8 +75,9 @@ class RunDueTrigger(BaseEventTrigger):
         while True:
             has_run = await self._has_run()
             if has_run is not False:
-                told.saw_run(has_run)
-                self._is_in_vain = self._is_in_vain and not has_run
+                if has_run:
+                    told.saw_run()
+                    self._is_in_vain = False
                 await asyncio.sleep(WHILE_RUNNING_SECONDS)
                 continue
             look = await self._look()
@@ -146,14 +147,13 @@ class _Told:
         self._pause = 0.0
         self._event_at = float("-inf")
 
-    def saw_run(self, has_run: bool | None) -> None:
-        """The DAG has a run, or Airflow did not say."""
-        self._ends_run = self._ends_run or has_run is True
+    def saw_run(self) -> None:
+        """The DAG has a run."""
+        self._ends_run = True
 
     def is_due(self, look: Look, now: float) -> bool:
         """Whether one would do or tell something new; the same again, without a record in between, less and less often."""
-        still = standstill(look)
-        kind = (still.needs_a_person, still.is_wanted) if still else None
+        kind = _kind(look)
         if self._ends_run:
             self._ends_run = False
             self._standstill = kind
@@ -163,8 +163,7 @@ class _Told:
 
     def gave_event(self, look: Look, now: float) -> None:
         """An event was given for it."""
-        still = standstill(look)
-        self._standstill = (still.needs_a_person, still.is_wanted) if still else None
+        self._standstill = _kind(look)
         is_same = _stand(look) == self._stand
         self._pause = (
             min(MOST_PAUSE_SECONDS, 2 * self._pause or FIRST_PAUSE_SECONDS) if is_same else FIRST_PAUSE_SECONDS
@@ -174,6 +173,12 @@ class _Told:
     def lost_event(self) -> None:
         """No run came of it: nothing is told."""
         self._standstill = None
+
+
+def _kind(look: Look) -> tuple[bool, bool] | None:
+    """What a run would tell of a standstill; None where the stream gets on."""
+    still = standstill(look)
+    return (still.needs_a_person, still.is_wanted) if still else None
 
 
 def _stand(look: Look) -> tuple[str, int]:

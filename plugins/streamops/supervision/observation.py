@@ -1,5 +1,6 @@
 """What a decision rests on: one stream at one moment, as plain values. No reader is imported here."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -77,8 +78,7 @@ class EpochFacts:
     @property
     def quiet(self) -> QueryBeat | None:
         """A query that has been planning for a while: what it reads or writes may not answer."""
-        queries = self.heartbeat.queries if self.heartbeat else ()
-        return next((one for one in queries if one.is_planning_for(QUIET_AFTER)), None)
+        return quiet_query(self.heartbeat.queries) if self.heartbeat else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +147,11 @@ class Observation:
         stamped = self.since(wish.at)
         is_believed = wish.by.host == self.host or stamped > CLOCK_ERROR
         return stamped if is_believed else min(stamped, self.wish_watched)
+
+
+def quiet_query(queries: Iterable[QueryBeat]) -> QueryBeat | None:
+    """The first that has been planning for QUIET_AFTER."""
+    return next((query for query in queries if query.is_planning_for(QUIET_AFTER)), None)
 
 
 def newest_beat(traces: tuple[DriverTraces, ...]) -> Heartbeat | None:
