@@ -8,10 +8,9 @@ from enum import StrEnum
 from streamops.backfill.status import BackfillStatus
 from streamops.control.drivers import DriverPhase, QueryBeat
 from streamops.control.state import Desire, Epoch, Failure, LogState
-from streamops.diagnosis.plan import Safety
-from streamops.failures import advise_restart
+from streamops.diagnosis.restart_plan import Safety
 from streamops.failures.classify import cause_of
-from streamops.failures.policy import BUDGET_WINDOW
+from streamops.failures.policy import BUDGET_WINDOW, advise_restart
 from streamops.launch import DriverState
 from streamops.liveness import Liveness
 from streamops.operations.act_effects import nobody_since

@@ -49,7 +49,7 @@ from streamops.operations.requests import Requests  # noqa: E402
 from streamops.settings import load_settings  # noqa: E402
 from streamops.spec import StreamSpec  # noqa: E402
 from streamops.storage.local import LocalStorage  # noqa: E402
-from streamops.supervision import Supervisor  # noqa: E402
+from streamops.supervision.supervisor import Supervisor  # noqa: E402
 from support.settings import a_declared_stream, a_project  # noqa: E402
 from support.specs import PERSON  # noqa: E402
 from support.storage import InterruptibleStorage, SwitchableStorage  # noqa: E402

@@ -13,7 +13,7 @@ from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 from streamops.airflow.operators import StreamOperator
 from streamops.airflow.triggers import StreamTrigger
 from streamops.launch import DriverState
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from support.waiting import eventually
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*cannot be called outside of the Task Runner")

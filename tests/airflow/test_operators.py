@@ -20,7 +20,7 @@ from streamops.launch.local import LocalLauncher
 from streamops.storage import join
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
-from streamops.supervision import Supervisor
+from streamops.supervision.supervisor import Supervisor
 from support.clock import FakeClock
 from support.dags import only_dag
 from support.records import a_claim, a_log, write_log

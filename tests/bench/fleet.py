@@ -15,8 +15,8 @@ from streamops.diagnosis.checkup import check_stream
 from streamops.spec import StreamSpec
 from streamops.storage import Storage, join
 from streamops.storage.local import LocalStorage
-from streamops.supervision import Supervisor
 from streamops.supervision.observe import registry_entry
+from streamops.supervision.supervisor import Supervisor
 from support.launcher import FakeLauncher
 from support.specs import SUPERVISOR, a_stream
 from support.state_root import init

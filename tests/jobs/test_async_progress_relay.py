@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from streamops.checkpoint import read_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.control.drivers import driver_instances
 from streamops.control.layout import PROGRESS, control_folder, driver_folder
 from streamops.progress import read_progress

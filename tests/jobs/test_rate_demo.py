@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from streamops.checkpoint import read_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.storage.local import LocalStorage
 from support.job_account import TRIAL_MARKS
 from support.job_trial import JobTrial

@@ -6,9 +6,9 @@ Before SPARK-53560 Spark refused such a batch under availableNow. These queries 
 
 import pytest
 
-from streamops.checkpoint import read_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.clock import SystemClock
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.engines import engine_of
 from streamops.kafka.broker import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from streamops.checkpoint import read_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.clock import SystemClock
 from streamops.kafka.broker import KafkaAccess
 from streamops.kafka.confluent import ConfluentBroker

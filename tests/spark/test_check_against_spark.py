@@ -11,7 +11,7 @@ import pytest
 from streamops.catalogue.watch import Watch
 from streamops.diagnosis.checkup import check
 from streamops.diagnosis.declared_places import SourceInput
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.diagnosis.plan import RestartPlan, Safety
+from streamops.diagnosis.restart_plan import RestartPlan, Safety
 from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
 from support.damage_matrix import DEPTH_ROWS, OFFSET_ROWS, ROWS

@@ -26,12 +26,13 @@ from streamops.control.log import LogReader
 from streamops.control.records import Adopted, Claimed, DriverEnded
 from streamops.control.snapshot import load_state
 from streamops.errors import ControlLogError
-from streamops.failures import FailureClass
+from streamops.failures.failure_class import FailureClass
 from streamops.launch.local import LocalLauncher
 from streamops.operations.requests import Requests
 from streamops.spec import FileFormat, FilesSource, LaunchSpec, Timings, Trigger, TriggerKind
 from streamops.storage.local import LocalStorage
-from streamops.supervision import Action, Supervisor
+from streamops.supervision.decision import Action
+from streamops.supervision.supervisor import Supervisor
 from support.specs import PERSON, SUPERVISOR, a_stream, seconds
 from support.state_root import init
 from support.waiting import eventually

@@ -15,7 +15,7 @@ import pytest
 
 from streamops.diagnosis.checkup import check
 from streamops.diagnosis.declared_places import SinkPlace
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
 from support import sink_queries

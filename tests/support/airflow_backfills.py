@@ -27,7 +27,7 @@ from streamops.operations.requests import Requests
 from streamops.settings import load_settings
 from streamops.storage import join
 from streamops.storage.local import LocalStorage
-from streamops.supervision import Supervisor
+from streamops.supervision.supervisor import Supervisor
 from support.airflow_runs import Run, TaskInstance
 from support.brokers import FakeBroker
 from support.checkpoints import commit, metadata, offsets

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import count
 from uuid import UUID, uuid5
 
-from streamops.checkpoint import read_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.clock import Clock
 from streamops.control.assignment import Assignment, assignment_of
 from streamops.control.drivers import DriverPhase, ExitRecord, QueryStep

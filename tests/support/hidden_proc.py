@@ -26,7 +26,7 @@ from streamops.errors import StreamOpsError
 from streamops.launch.local import LocalLauncher
 from streamops.spec import LaunchSpec
 from streamops.storage.local import LocalStorage
-from streamops.supervision import Supervisor
+from streamops.supervision.supervisor import Supervisor
 from support.clock import FakeClock
 from support.observations import a_beat
 from support.replays import ReplayTrial

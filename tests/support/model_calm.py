@@ -5,7 +5,7 @@ from datetime import timedelta
 from streamops.control.layout import log_folder
 from streamops.control.records import ClaimMode, DriverEnded, Outcome, RestartRequested
 from streamops.control.state import Desire
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from support.model_invariants import assert_ends_are_proven, assert_log_is_sound
 from support.model_stage import Stage
 from support.specs import PERSON, seconds

@@ -22,7 +22,7 @@ from streamops.control.records import (
     Submitted,
 )
 from streamops.control.state import LogState
-from streamops.failures import RestartPolicy
+from streamops.failures.policy import RestartPolicy
 from support.driver import SimulatedDriver
 from support.specs import PERSON
 

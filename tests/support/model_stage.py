@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from streamops.checkpoint import read_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.control.layout import log_folder
 from streamops.control.log import ControlLog
 from streamops.control.records import MaintenanceBegun, MaintenanceEnded
 from streamops.errors import StreamOpsError
-from streamops.failures import RestartPolicy
+from streamops.failures.policy import RestartPolicy
 from streamops.spec.sinks import SinkGuarantee
 from streamops.storage import Storage, join
-from streamops.supervision import Decision, Supervisor
 from streamops.supervision.act import new_record
+from streamops.supervision.decision import Decision
+from streamops.supervision.supervisor import Supervisor
 from support.checkpoints import commit
 from support.driver import SimulatedDriver, planned
 from support.model_invariants import assert_policy_allows_a_start

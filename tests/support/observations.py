@@ -1,17 +1,20 @@
 """Builders of what a supervisor sees."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.control.drivers import DriverPhase, DriverTraces, ExitRecord, Heartbeat
 from streamops.control.records import DriverHandle, Outcome
 from streamops.control.state import LogState
 from streamops.launch import DriverState, DriverStatus
+from streamops.spec import StreamSpec
 from streamops.supervision.observation import EpochFacts, Observation, Reachability
+from streamops.supervision.preflight import plans_for
 from support.checkpoints import QUERY_ID
 from support.clock import START
 from support.records import token_of
-from support.specs import CHECKPOINT, SUPERVISOR
+from support.specs import CHECKPOINT, SUPERVISOR, a_stream
 
 NOW = START + timedelta(hours=1)
 INSTANCE = "0123456789abcdef"
@@ -96,7 +99,7 @@ def observed(
 ) -> Observation:
     """One look; the checkpoint is read only when no submitted driver may live, and is new unless told otherwise."""
     is_read = not any(facts.status for facts in epochs)
-    return Observation(
+    seen = Observation(
         now=now,
         state=state,
         epochs=epochs,
@@ -109,3 +112,9 @@ def observed(
         host=host,
         wish_watched=timedelta(seconds=wish_watched),
     )
+    return planned(seen) if is_read else seen
+
+
+def planned(seen: Observation, spec: StreamSpec | None = None) -> Observation:
+    """The same with the plans of its checkpoints, as their logs alone tell."""
+    return replace(seen, plans=plans_for(seen, spec or a_stream()))

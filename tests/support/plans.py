@@ -1,6 +1,7 @@
 """Findings and plan of a checkpoint, from what a test says of it."""
 
-from streamops.diagnosis import Evidence, Expectations, judge
+from streamops.catalogue.expectations import Expectations
+from streamops.diagnosis.judge import Evidence, judge
 from streamops.diagnosis.plan import plan_restart
 from streamops.verdict import worst_first
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from streamops.control.records import Author
-from streamops.failures import RestartPolicy
+from streamops.failures.policy import RestartPolicy
 from streamops.spec import (
     KafkaSource,
     LaunchSpec,

@@ -22,7 +22,8 @@ from streamops.settings import load_settings
 from streamops.spec import StreamSpec
 from streamops.storage import join
 from streamops.storage.local import LocalStorage
-from streamops.supervision import Decision, Supervisor
+from streamops.supervision.decision import Decision
+from streamops.supervision.supervisor import Supervisor
 from support.brokers import FakeBroker
 from support.checkpoints import write_checkpoint
 from support.clock import FakeClock

@@ -11,14 +11,15 @@ from streamops.control.records import Author, DriverHandle, Record
 from streamops.control.snapshot import load_state
 from streamops.control.state import LogState
 from streamops.errors import LaunchError, StreamOpsError
-from streamops.failures import Remedy
+from streamops.failures.failure_class import Remedy
 from streamops.launch import DriverState, DriverStatus, FoundDriver, SubmitRequest
 from streamops.operations.requests import Requests
 from streamops.spec import StreamSpec
 from streamops.storage import Storage
 from streamops.storage.memory import MemoryStorage
-from streamops.supervision import Decision, Supervisor
+from streamops.supervision.decision import Decision
 from streamops.supervision.observation import Reachability
+from streamops.supervision.supervisor import Supervisor
 from support.clock import FakeClock
 from support.driver import SimulatedDriver
 from support.launcher import FakeDriver, FakeLauncher

@@ -3,8 +3,9 @@
 from typing import Any
 
 from streamops.errors import StreamOpsError
-from streamops.supervision import Action, Look
+from streamops.supervision.decision import Action
 from streamops.supervision.endings import tail
+from streamops.supervision.supervisor import Look
 
 LOG_LINES = 50
 """Lines of a dead driver's log that go into the task log."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from streamops.errors import StreamOpsError
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
-from streamops.supervision import Supervisor
+from streamops.supervision.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 

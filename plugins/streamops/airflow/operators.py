@@ -13,7 +13,7 @@ from streamops.airflow.triggers import STANDSTILL, StreamTrigger, moment
 from streamops.airflow.wiring import build_supervisor
 from streamops.errors import StreamOpsError
 from streamops.status import StreamStatus, stream_status
-from streamops.supervision import Action, Decision
+from streamops.supervision.decision import Action, Decision
 from streamops.supervision.standstill import PASSING_GRACE, standstill
 
 

@@ -25,8 +25,8 @@ from streamops.airflow.triggers import (
     watched,
 )
 from streamops.spec import Mode
-from streamops.supervision import Look
 from streamops.supervision.standstill import standstill
+from streamops.supervision.supervisor import Look
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,7 @@ from streamops.control.records import ClaimMode
 from streamops.control.state import Desire
 from streamops.errors import ControlLogError, SettingsError, StreamOpsError
 from streamops.spec import Mode
-from streamops.supervision import Action, Decision
-from streamops.supervision.decision import NEEDS_A_PERSON
+from streamops.supervision.decision import NEEDS_A_PERSON, Action, Decision
 from streamops.supervision.observation import Observation
 
 KILL_PATIENCE = timedelta(seconds=3)

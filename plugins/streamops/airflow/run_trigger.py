@@ -19,7 +19,7 @@ from streamops.diagnosis.companions import read_checkpoints
 from streamops.errors import StreamOpsError
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
-from streamops.supervision import Look, Supervisor
+from streamops.supervision.supervisor import Look, Supervisor
 
 log = logging.getLogger(__name__)
 

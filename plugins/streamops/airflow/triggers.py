@@ -22,8 +22,9 @@ from streamops.airflow.wiring import supervisor_of
 from streamops.clock import SystemClock
 from streamops.settings.in_force import SharedSettings
 from streamops.spec import StreamSpec
-from streamops.supervision import Action, Look, Supervisor
+from streamops.supervision.decision import Action
 from streamops.supervision.standstill import PASSING_GRACE, standstill
+from streamops.supervision.supervisor import Look, Supervisor
 
 log = logging.getLogger(__name__)
 

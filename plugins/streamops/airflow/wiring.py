@@ -17,7 +17,7 @@ from streamops.settings import settings_in_force
 from streamops.settings.refusals import refused_deploy_mode, refused_master
 from streamops.spec import LaunchSpec, StreamSpec
 from streamops.storage.kinds import storage_for
-from streamops.supervision import Supervisor
+from streamops.supervision.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 

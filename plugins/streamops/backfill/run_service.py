@@ -15,7 +15,7 @@ from streamops.control.log import LogReader
 from streamops.control.records import MaintenanceBegun, Record, Released
 from streamops.diagnosis.checkup_text import printable
 from streamops.diagnosis.last_progress import last_progress
-from streamops.diagnosis.plan import Safety, accepts
+from streamops.diagnosis.restart_plan import Safety, accepts
 from streamops.errors import ControlLogError, StreamOpsError
 from streamops.operations.act_effects import budget_of_release, in_seconds, stop_effect, unattended
 from streamops.operations.act_plan import Act, ActPlan, ActProgress, Stage, why_it_lives

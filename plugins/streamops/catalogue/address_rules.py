@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from streamops.catalogue.expectations import Expectations
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 

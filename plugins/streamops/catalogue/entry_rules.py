@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from streamops.catalogue.expectations import Expectations
 from streamops.catalogue.watch import Watch
-from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.compact_log import COMPACT_SUFFIX
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, OFFSETS, json_value, quoted
 from streamops.checkpoint.offsets import offset_pairs

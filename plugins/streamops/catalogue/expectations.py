@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.source_offsets import OffsetForm
 from streamops.control.records import Position
 from streamops.control.registry import RegistryEntry

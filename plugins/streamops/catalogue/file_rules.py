@@ -6,8 +6,8 @@ Codes in brackets name the damage of the matrix that was tried on real Spark 3.5
 from collections.abc import Iterator
 
 from streamops.catalogue.expectations import Expectations
-from streamops.checkpoint import BrokenFile, CheckpointFacts, Damage
-from streamops.checkpoint.layout import COMMITS, CUT, METADATA, OFFSETS
+from streamops.checkpoint.facts import BrokenFile, CheckpointFacts
+from streamops.checkpoint.layout import COMMITS, CUT, METADATA, OFFSETS, Damage
 from streamops.engines import WithoutMetadata
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
 

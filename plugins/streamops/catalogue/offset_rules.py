@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from streamops.catalogue.expectations import Expectations
 from streamops.catalogue.file_rules import FAILS, RESTORE_BOTH
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.layout import OFFSETS, quoted
 from streamops.checkpoint.offsets import OffsetEntry, offset_pairs
 from streamops.checkpoint.source_offsets import (

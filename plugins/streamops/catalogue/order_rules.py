@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from streamops.catalogue.expectations import Expectations
 from streamops.catalogue.file_rules import BACKUP, FAILS, RESTORE_BOTH
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS, quoted
 from streamops.checkpoint.offsets import OffsetEntry, offset_pairs

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from streamops.catalogue.expectations import Expectations
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS
 from streamops.checkpoint.place import Place
-from streamops.control.registry import RegistryEntry
 from streamops.engines import WithoutOffsets
 from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
@@ -95,7 +94,7 @@ def _way_out(place: Place) -> str:
 def missing_checkpoint(facts: CheckpointFacts, expected: Expectations) -> Iterator[Finding]:
     """The registry knows that a driver was on this checkpoint, and nothing is there."""
     entry, has_claims = expected.registered, expected.known is not None
-    if entry is None or not is_missing(entry, facts, has_claims=has_claims):
+    if entry is None or not facts.is_empty or not entry.misses(facts.address, has_claims=has_claims):
         return
     known = f"query {entry.query_id}" if entry.query_id else "a driver of this stream"
     lost = "" if has_claims else ", nor is its control log"
@@ -113,19 +112,3 @@ def missing_checkpoint(facts: CheckpointFacts, expected: Expectations) -> Iterat
             kind=AtStart.REPEATS, summary=f"{what}: its volume is not mounted, or it was deleted; {meaning}"
         ),
     )
-
-
-def has_run(entry: RegistryEntry | None, checkpoint: str) -> bool:
-    """Whether the registry knows that a driver was on a checkpoint, so that its control log has a claim, wherever it is."""
-    return entry is not None and entry.checkpoint == checkpoint and (entry.was_submitted or bool(entry.query_id))
-
-
-def is_missing(entry: RegistryEntry | None, facts: CheckpointFacts, *, has_claims: bool) -> bool:
-    """Whether nothing is there of a checkpoint that a query had, by the registry's word.
-
-    A known query id says so. Without one, a driver that was submitted may have died before it wrote anything: then the log
-    has its claim. A log that has not is gone as well, as happens where a volume is not mounted.
-    """
-    if not has_run(entry, facts.address) or facts.query_id or not facts.is_new or facts.broken:
-        return False
-    return bool(entry and entry.query_id) or not has_claims

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from streamops.catalogue.expectations import Expectations
 from streamops.catalogue.file_rules import BACKUP
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.layout import COMMITS, OFFSETS, LogListing
 from streamops.engines import WithoutOffsets
 from streamops.formatting import listed

@@ -7,7 +7,7 @@ the transaction version of the query's id (delta-spark 4.4, and `txnAppId`/`txnV
 from collections.abc import Iterator
 
 from streamops.catalogue.file_rules import RESTORE_COMMITS
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, METADATA, OFFSETS, quoted
 from streamops.formatting import listed

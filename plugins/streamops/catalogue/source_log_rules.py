@@ -10,9 +10,9 @@ from streamops.catalogue.expectations import Expectations
 from streamops.catalogue.file_rules import BACKUP, FAILS
 from streamops.catalogue.watch import Watch
 from streamops.checkpoint.compact_log import COMPACT_SUFFIX, CompactLog
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot, FileSource, input_written_down
 from streamops.checkpoint.layout import OFFSETS
-from streamops.checkpoint.reader import CheckpointFacts
 from streamops.checkpoint.source_log import NEGATIVE_BATCH, SourceLogFacts
 from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset
 from streamops.clock import CLOCK_ERROR

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from streamops.catalogue.expectations import Expectations
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import SHUFFLE_PARTITIONS, STATE_CODEC, CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, OFFSETS, quoted
 from streamops.checkpoint.offsets import OffsetEntry

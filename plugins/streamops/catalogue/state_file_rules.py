@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from streamops.catalogue.expectations import Expectations
 from streamops.catalogue.file_rules import BACKUP, FAILS
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import COMMITS, OFFSETS
 from streamops.checkpoint.state_snapshots import BrokenStateFile

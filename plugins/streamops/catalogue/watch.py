@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.batch_times import BatchTimes
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.liveness.pace import StallPolicy, Window, window_of
 from streamops.verdict import Verdict
 

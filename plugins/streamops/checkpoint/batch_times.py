@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.layout import COMMITS, OFFSETS
-from streamops.checkpoint.reader import CheckpointFacts
 from streamops.storage import ReadableStorage, join
 
 SAME_MOMENT = timedelta(seconds=1)

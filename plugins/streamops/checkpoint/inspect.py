@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.layout import COMMITS, OFFSETS, read_listing
 from streamops.checkpoint.offsets import OffsetEntry
 from streamops.checkpoint.place import Place, Twin, read_place, read_twins
-from streamops.checkpoint.reader import CheckpointFacts, read_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.checkpoint.source_entries import SourceFile
 from streamops.checkpoint.source_log import SourceLogFacts, SourceLogs, read_source_logs
 from streamops.checkpoint.source_offsets import FileOffset

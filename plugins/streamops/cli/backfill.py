@@ -32,9 +32,9 @@ from streamops.errors import SettingsError, StreamOpsError
 from streamops.settings.folders import asked_folder
 from streamops.settings.load import project_root
 from streamops.storage.kinds import storage_for
-from streamops.supervision import Action, Supervisor
 from streamops.supervision.cli_hints import resume_command
-from streamops.supervision.decision import NEEDS_A_PERSON, Decision
+from streamops.supervision.decision import NEEDS_A_PERSON, Action, Decision
+from streamops.supervision.supervisor import Supervisor
 from streamops.terminal.backfill_text import BackfillAnswer, ListedBackfill
 from streamops.terminal.console import Tell, counted, say
 from streamops.terminal.output import output

@@ -34,7 +34,7 @@ from streamops.diagnosis.checkup import check as check_checkpoint
 from streamops.diagnosis.checkup_text import checkup_lines, printable
 from streamops.diagnosis.declared_places import SourceInput
 from streamops.diagnosis.judge import explanations
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.engines import PINNED, engine_of
 from streamops.errors import SettingsError, StorageError
 from streamops.retention.checkup_with_kafka import EXPLANATIONS

@@ -22,7 +22,7 @@ from streamops.cli.options import (
 from streamops.cli.wiring import Session
 from streamops.errors import SettingsError
 from streamops.operations.act_plan import Act
-from streamops.supervision import Look
+from streamops.supervision.supervisor import Look
 from streamops.terminal.output import output
 
 

@@ -20,7 +20,7 @@ from streamops.reconcile.finding import told
 from streamops.reconcile.observe import written_at
 from streamops.settings import Settings
 from streamops.spec import StreamSpec
-from streamops.supervision import Supervisor
+from streamops.supervision.supervisor import Supervisor
 from streamops.terminal.console import PrintableConsole
 
 ACTOR = "reconcile"

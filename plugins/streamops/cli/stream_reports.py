@@ -26,8 +26,8 @@ from streamops.reconcile.finding import read_book
 from streamops.retention.observe_lag import LagPorts, lags_of
 from streamops.spec import StreamSpec
 from streamops.status import AS_WANTED, GETTING_ON, Phase, StreamStatus, stream_status
-from streamops.supervision import Look
 from streamops.supervision.endings import TAIL_LIMIT, open_log, tail, text_lines
+from streamops.supervision.supervisor import Look
 from streamops.terminal.output import output
 from streamops.terminal.results import DriverLog
 from streamops.verdict import StreamVerdicts, Verdict

@@ -25,9 +25,9 @@ from streamops.operations.snapshot import ActContext
 from streamops.operations.stream_operations import StreamOperations
 from streamops.spec import StreamSpec
 from streamops.storage.kinds import storage_for
-from streamops.supervision import Look, Supervisor
 from streamops.supervision.hand_over import FindOutsiders
 from streamops.supervision.place import refuse_unmounted
+from streamops.supervision.supervisor import Look, Supervisor
 from streamops.terminal.console import say, shown
 
 if TYPE_CHECKING:

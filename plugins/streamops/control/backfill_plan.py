@@ -131,11 +131,6 @@ def derived_name(stream: str, backfill: str) -> str:
     return f"{stream}__{backfill.replace('-', '_')}"
 
 
-def declared_name(derived: str, backfill: str) -> str:
-    """The name of the declared stream, from that of the stream that its backfill is."""
-    return derived.removesuffix(f"__{backfill.replace('-', '_')}")
-
-
 def amount_between(start: Place, end: Place) -> int:
     """How much lies between two places of one plan, in what it counts."""
     if isinstance(start, Offsets) and isinstance(end, Offsets):

@@ -108,3 +108,8 @@ def backfill_id(own_checkpoint: str) -> str:
 def backfill_plan_address(own_checkpoint: str) -> str:
     """The plan of the backfill that has this checkpoint of its own."""
     return join(parent(own_checkpoint), "plan.json")
+
+
+def declared_name(derived: str, backfill: str) -> str:
+    """The name of the declared stream, from that of the stream that its backfill is."""
+    return derived.removesuffix(f"__{backfill.replace('-', '_')}")

@@ -49,6 +49,18 @@ class RegistryEntry:
     """Whether a driver was ever about to be submitted: before that nothing is missed where nothing is. Entries of earlier
     versions do not say, and count as such."""
 
+    def had_driver_on(self, checkpoint: str) -> bool:
+        """Whether a driver was on that checkpoint, so that its control log has a claim, wherever it is."""
+        return self.checkpoint == checkpoint and (self.was_submitted or bool(self.query_id))
+
+    def misses(self, checkpoint: str, *, has_claims: bool) -> bool:
+        """Whether a query had that checkpoint, where nothing is there any more.
+
+        A known query id says so. Without one, a driver that was submitted may have died before it wrote anything: then the
+        log has its claim. A log that has not is gone as well, as happens where a volume is not mounted.
+        """
+        return self.had_driver_on(checkpoint) and (bool(self.query_id) or not has_claims)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenEntry:

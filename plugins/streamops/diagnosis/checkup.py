@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from streamops.catalogue.expectations import RETAINED_BATCHES
+from streamops.catalogue.expectations import RETAINED_BATCHES, Expectations
 from streamops.catalogue.time_rules import written_ago
 from streamops.catalogue.watch import HealthSample, Watch
 from streamops.checkpoint.batch_times import read_batch_times
@@ -15,7 +15,6 @@ from streamops.control.records import Position
 from streamops.control.registry import RegistryEntry, read_entry
 from streamops.control.snapshot import load_state
 from streamops.control.state_root import require_state_root
-from streamops.diagnosis import Evidence, Expectations, judge
 from streamops.diagnosis.declared_places import (
     SinkPlace,
     SourceInput,
@@ -25,8 +24,10 @@ from streamops.diagnosis.declared_places import (
     declared_source_table,
     look_at_both,
 )
+from streamops.diagnosis.judge import Evidence, judge
 from streamops.diagnosis.last_progress import last_progress
-from streamops.diagnosis.plan import RestartPlan, Safety, plan_restart
+from streamops.diagnosis.plan import plan_restart
+from streamops.diagnosis.restart_plan import RestartPlan, Safety
 from streamops.engines import PINNED, Engine
 from streamops.liveness.pace import in_words
 from streamops.places.sink import Sink, SinkView, recognises_batches

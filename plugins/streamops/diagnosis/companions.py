@@ -4,8 +4,9 @@ import itertools
 from collections.abc import Callable
 from typing import TypeVar
 
-from streamops.checkpoint import CheckpointFacts, read_checkpoint
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot, inspect_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.control.layout import companion_checkpoint
 from streamops.control.records import Position
 from streamops.storage import ReadableStorage

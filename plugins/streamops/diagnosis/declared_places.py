@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from streamops.catalogue.delta_source_rules import DeltaSourceView
-from streamops.checkpoint import CheckpointFacts, read_checkpoint
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot, inspect_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.deltalog import read_pending
 from streamops.errors import SettingsError
 from streamops.places.delta_source import delta_source

@@ -27,7 +27,7 @@ from streamops.catalogue import (
 from streamops.catalogue.delta_source_rules import DeltaSourceView
 from streamops.catalogue.expectations import Expectations
 from streamops.catalogue.watch import Watch
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.places.input_files import InputFacts
 from streamops.places.sink import SinkView, drops_batch_in_flight

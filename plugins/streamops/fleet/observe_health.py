@@ -10,7 +10,7 @@ from streamops.control.layout import control_folder
 from streamops.control.snapshot import load_state
 from streamops.diagnosis.checkup import check_stream
 from streamops.diagnosis.checkup_text import checkup_lines, printable
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.errors import StorageError, StreamOpsError
 from streamops.fleet.health_history import HealthHistory
 from streamops.spec import StreamSpec

@@ -15,7 +15,8 @@ from streamops.launch import Launcher
 from streamops.reconcile import Pruner
 from streamops.spec import StreamSpec
 from streamops.status import Phase, stream_status
-from streamops.supervision import Decision, Look, Supervisor
+from streamops.supervision.decision import Decision
+from streamops.supervision.supervisor import Look, Supervisor
 
 if TYPE_CHECKING:
     from streamops.settings import SettingsProblem

@@ -12,7 +12,7 @@ from streamops.control.records import (
 )
 from streamops.control.state import Desire, LogState, Note
 from streamops.diagnosis.companions import position_of
-from streamops.diagnosis.plan import Safety, accepts
+from streamops.diagnosis.restart_plan import Safety, accepts
 from streamops.errors import ControlLogError, SettingsError
 from streamops.launch import DriverState
 from streamops.operations.act_effects import (

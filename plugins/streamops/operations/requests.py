@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 
-from streamops.checkpoint import read_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.clock import Clock
 from streamops.control.drivers import DriverTraces, driver_instances, highest_epoch, read_traces
 from streamops.control.fold import fold

@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from streamops import __version__
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.control.attendance import Attendance
 from streamops.control.records import Claimed
-from streamops.diagnosis.plan import RestartPlan, accepts
+from streamops.diagnosis.restart_plan import CheckpointPlan, RestartPlan, accepts
 from streamops.errors import SettingsError
 from streamops.retention import Coverage
 from streamops.spec import StreamSpec
@@ -19,7 +19,7 @@ from streamops.spec.wire import spec_text
 from streamops.supervision.bundle import file_sha256
 from streamops.supervision.decision import Action
 from streamops.supervision.observation import Observation
-from streamops.supervision.preflight import CheckpointPlan, plans_of, worst_plan
+from streamops.supervision.preflight import StartFacts
 from streamops.supervision.supervisor import Look
 
 
@@ -193,18 +193,18 @@ class StreamSnapshot:
     look: Look
     around: ActContext
     seen: Observation
-    """With all that a start would come across, read even while a driver lives: a stop that no start could follow must be known
-    before."""
+    """With the plan for a start, made even while a driver lives: a stop that no start could follow must be known before."""
+    start: StartFacts
 
     @property
     def checkpoints(self) -> tuple[CheckpointSnapshot, ...]:
         """The stream's own and then its companions'."""
-        return self.seen.in_depth
+        return self.start.checkpoints
 
     @property
     def coverages(self) -> tuple[Coverage, ...]:
         """Of each of them, what its query needs and what Kafka has; none where nobody was asked."""
-        return self.seen.coverages
+        return self.start.coverages
 
     @property
     def checkpoint(self) -> CheckpointFacts:
@@ -214,12 +214,12 @@ class StreamSnapshot:
     @property
     def start_plan(self) -> RestartPlan:
         """What Spark would do if it were started on the checkpoint as it stands now."""
-        return worst_plan(self.seen)
+        return self.seen.plan
 
     @property
     def checkpoint_plans(self) -> tuple[CheckpointPlan, ...]:
         """The same for each checkpoint by itself."""
-        return plans_of(self.seen)
+        return self.seen.plans
 
     @property
     def is_unattended(self) -> bool:

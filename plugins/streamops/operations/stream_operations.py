@@ -99,8 +99,8 @@ class StreamOperations:
     def sight(self) -> StreamSnapshot:
         """All that a plan rests on. Raises StreamOpsError where the facts can't be had."""
         look = self.supervisor.look()
-        seen = look.observation if look.observation.in_depth else self.supervisor.in_depth(look)
-        return StreamSnapshot(look=look, around=self.surroundings(), seen=seen)
+        seen, start = (look.observation, look.start) if look.start else self.supervisor.in_depth(look)
+        return StreamSnapshot(look=look, around=self.surroundings(), seen=seen, start=start)
 
     def confirm_dead(self, epoch: int, reason: str) -> Record:
         """Put a person's word for the end of an epoch's driver on record.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.offsets import OffsetEntry
 from streamops.checkpoint.source_offsets import DeltaOffset
 from streamops.deltalog import DeltaTableFacts, PendingVersions, RemovedFile

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.deltalog import DeltaTableFacts, read_delta_table
 from streamops.deltalog.log_size import DELTA_LOG, commits_from
 from streamops.errors import (

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from streamops.diagnosis.plan import RestartPlan, Safety
+from streamops.diagnosis.restart_plan import RestartPlan, Safety
 from streamops.engines import Engine, engine_after
 from streamops.retention.cover import Coverage, PartitionCoverage, PartitionState
 from streamops.retention.needs import CheckpointNeeds

@@ -6,7 +6,7 @@ the end of the entry before to its own end (MicroBatchExecution.populateStartOff
 
 from dataclasses import dataclass
 
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.offsets import OffsetEntry
 from streamops.checkpoint.source_offsets import KafkaOffset, KafkaPosition, parse_source_offset
 

@@ -11,7 +11,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from streamops.durations import EXPECTED as A_DURATION
 from streamops.durations import format_duration
-from streamops.failures import FailureClass, Remedy, RestartPolicy
+from streamops.failures.failure_class import FailureClass, Remedy
+from streamops.failures.policy import RestartPolicy
 from streamops.liveness import StallAction, StallPolicy
 from streamops.settings.declared import EXPECTED_ZONE as A_TIME_ZONE
 from streamops.settings.declared import NAMESPACE_EXPECTED as A_NAMESPACE

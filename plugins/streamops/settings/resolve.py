@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from streamops.durations import format_duration
-from streamops.failures import RestartPolicy
+from streamops.failures.policy import RestartPolicy
 from streamops.launch.environment import is_declarable
 from streamops.liveness import StallPolicy
 from streamops.settings.folders import resolve_state_folder

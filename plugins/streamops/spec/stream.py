@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from streamops.control.records import ClaimMode
 from streamops.errors import SettingsError
-from streamops.failures import RestartPolicy
+from streamops.failures.policy import RestartPolicy
 from streamops.liveness import StallPolicy
 from streamops.spec.sinks import SinkSpec
 from streamops.spec.sources import MAX_FILE_AGE, FilesSource, KafkaSource, Source

@@ -26,7 +26,7 @@ from streamops.control.state import Epoch
 from streamops.control.texts import COMPOSED_LIMIT, FAILURE_LIMIT, shortened
 from streamops.diagnosis.companions import position_of
 from streamops.errors import AppendRefusedError, LaunchError, StorageError, StreamOpsError
-from streamops.failures import FailureClass, Remedy
+from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.launch import Launcher
 from streamops.retention.past import topics_seen
 from streamops.spec import Mode, StreamSpec
@@ -37,6 +37,7 @@ from streamops.supervision.desired_run import as_asked
 from streamops.supervision.endings import driver_end
 from streamops.supervision.observation import Observation
 from streamops.supervision.observe import Observer, registry_entry
+from streamops.supervision.preflight import StartFacts
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +77,6 @@ class Actor:
         self._author = author
         self._claims: set[str] = set()
         self._acts: dict[Action, Callable[[Decision, Observation], None]] = {
-            Action.CLAIM: self._claim,
             Action.SUBMIT: self._submit,
             Action.REPLACE: self._replace,
             Action.KILL: self._kill,
@@ -90,12 +90,15 @@ class Actor:
         """Tokens of claims appended here and not submitted yet."""
         return frozenset(self._claims)
 
-    def act(self, decision: Decision, observation: Observation) -> None:
+    def act(self, decision: Decision, observation: Observation, start: StartFacts) -> None:
         """Do what was decided. AppendRefusedError when the log has moved on since."""
         log.info("stream=%s %s epoch=%d: %s", self._spec.name, decision.action, decision.epoch, decision.reason)
-        self._acts[decision.action](decision, observation)
+        if decision.action is Action.CLAIM:
+            self._claim(decision, observation, start)
+        else:
+            self._acts[decision.action](decision, observation)
 
-    def _claim(self, decision: Decision, observation: Observation) -> None:
+    def _claim(self, decision: Decision, observation: Observation, start: StartFacts) -> None:
         self._refuse_without_variables()
         checkpoint = observation.checkpoint
         position = position_of(checkpoint, observation.companions) if checkpoint else self._observer.position()
@@ -118,7 +121,7 @@ class Actor:
             job_sha256=file_sha256(self._spec.job),
             library_version=__version__,
             accepts_unsafe=decision.accepts_unsafe,
-            topics=topics_seen(observation.coverages, is_accepted=decision.accepts_unsafe),
+            topics=topics_seen(start.coverages, is_accepted=decision.accepts_unsafe),
         )
         self._append(body, decision, observation)
         self._claims.add(token)

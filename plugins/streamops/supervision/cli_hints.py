@@ -3,8 +3,7 @@
 No command knows the name of a backfill: all that can be said of one is said to `streamops backfill`, by stream and id.
 """
 
-from streamops.control.backfill_plan import declared_name
-from streamops.control.layout import backfill_id
+from streamops.control.layout import backfill_id, declared_name
 from streamops.spec import Mode, StreamSpec
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from streamops.control.drivers import ExitRecord
 from streamops.control.records import ClaimMode, DriverHandle, Outcome
-from streamops.diagnosis.plan import RestartPlan
+from streamops.diagnosis.restart_plan import RestartPlan
 from streamops.liveness import Liveness
 
 

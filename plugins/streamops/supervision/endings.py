@@ -8,7 +8,8 @@ from streamops.control.records import ClaimMode, DriverEnded, Outcome, Position
 from streamops.control.state import Epoch
 from streamops.control.texts import FAILURE_LIMIT, shortened, shortened_classes
 from streamops.errors import ObjectNotFoundError, StorageError
-from streamops.failures import DriverEvidence, FailureClass, Remedy, classify
+from streamops.failures.classify import DriverEvidence, classify
+from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.storage.local import open_regular
 from streamops.supervision.decision import Decision
 

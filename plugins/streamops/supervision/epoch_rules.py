@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from streamops.control.drivers import Heartbeat
 from streamops.control.state import Epoch, LogState
-from streamops.diagnosis.plan import accepts
+from streamops.diagnosis.restart_plan import accepts
 from streamops.launch import DriverState
 from streamops.liveness import QUICK, Liveness, LivenessKind, StallAction, StreamPace, judge_liveness
 from streamops.spec import StreamSpec, TriggerKind
@@ -14,7 +14,6 @@ from streamops.supervision.decision import Action, Decision
 from streamops.supervision.desired_run import timings_of, wanted_run
 from streamops.supervision.end_rules import record_end
 from streamops.supervision.observation import EpochFacts, Observation
-from streamops.supervision.preflight import worst_plan
 from streamops.supervision.start_rules import (
     decide_start,
     foreign_writer,
@@ -126,7 +125,7 @@ def _unsubmitted(facts: EpochFacts, observation: Observation, spec: StreamSpec, 
         if stranger := foreign_writer(observation, spec):
             return record_end(facts, f"not submitted, {stranger.reason}")
         # Judged once more: an older driver may have planned a batch between the claim and its end.
-        plan = worst_plan(observation)
+        plan = observation.plan
         if not (accepts(spec.sink.guarantee, plan.safety) or facts.epoch.claim.accepts_unsafe):
             refused = record_end(facts, f"not submitted, a start is {plan.safety} by now: {plan.summary}")
             return replace(refused, plan=plan)

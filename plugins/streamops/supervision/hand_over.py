@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
 
-from streamops.checkpoint import CheckpointFacts
 from streamops.checkpoint.batch_times import read_batch_times
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.clock import Clock
 from streamops.control.state import LogState
 from streamops.errors import ControlLogError, StorageError
-from streamops.failures import FailureClass, Remedy
+from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.launch.outsiders import Outsider
 from streamops.spec import StreamSpec
 from streamops.storage import ReadableStorage

@@ -4,23 +4,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from streamops.catalogue.delta_source_rules import DeltaSourceView
-from streamops.checkpoint import CheckpointFacts
-from streamops.checkpoint.inspect import CheckpointSnapshot
-from streamops.checkpoint.source_offsets import OffsetForm
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.clock import CLOCK_ERROR
 from streamops.control.drivers import DriverTraces, Heartbeat, QueryBeat
 from streamops.control.records import DriverHandle
 from streamops.control.registry import RegistryEntry
 from streamops.control.state import Epoch, LogState, Note
+from streamops.diagnosis.restart_plan import SAFETIES, UNREAD, CheckpointPlan, RestartPlan
+from streamops.formatting import listed
 from streamops.launch import DriverState, DriverStatus
-from streamops.places.input_files import InputFacts
-from streamops.places.sink import SinkView
 from streamops.progress import ProgressHistory
-from streamops.retention import Coverage
-from streamops.spec import TriggerKind
-from streamops.spec.sources import MAX_FILE_AGE
 
+SHOWN = 5
+"""Topics that a sentence names."""
 QUIET_AFTER = timedelta(seconds=20)
 """Longer than a source that answers lets a batch be planned: time to ask whether it does."""
 
@@ -92,34 +88,10 @@ class Observation:
     checkpoint: CheckpointFacts | None
     """Read only when no submitted epoch is open: a running query owns its checkpoint."""
     companions: tuple[CheckpointFacts, ...] = ()
-    in_depth: tuple[CheckpointSnapshot, ...] = ()
-    """The checkpoint and then its companions with all that a start would come across; read only when one is next."""
-    coverages: tuple[Coverage, ...] = ()
-    """Of each checkpoint in `in_depth`, what its query needs and what Kafka has; none where nobody was asked."""
+    plans: tuple[CheckpointPlan, ...] = (CheckpointPlan(checkpoint="", plan=UNREAD),)
+    """What a start would do on the stream's own checkpoint, then on its companions'."""
     absent_topics: tuple[str, ...] = ()
-    """Declared topics that are not there, asked for with `in_depth` before the first batch."""
-    source_table: DeltaSourceView | None = None
-    """The Delta table that the stream is declared to read, read with `in_depth`; None where it reads something else."""
-    source_input: InputFacts | None = None
-    """The folder that the stream is declared to read, read with `in_depth`; None where it reads something else."""
-    max_file_age: timedelta = MAX_FILE_AGE
-    """Of the declared source's files, as it is declared."""
-    stateful_operators: int = 0
-    """As many as the newest batch of the stream's own query told of, read with `in_depth`; 0 where nobody knows."""
-    sink: SinkView | None = None
-    """What the declared table has of the stream's own query, read with `in_depth`; None where no table is found."""
-    fails_on_data_loss: bool = True
-    """Whether the source is declared to fail where records are lost."""
-    is_backfill: bool = False
-    """Whether no option of the source lets it pass over what is lost: a driver of a backfill always fails on it."""
-    trigger: TriggerKind = TriggerKind.PROCESSING_TIME
-    """Of the next driver."""
-    tracks_progress_async: bool = False
-    """Whether the logs of the stream's own checkpoint have holes by intent."""
-    source_form: OffsetForm | None = None
-    """Of the offsets of the declared source; None where it is not known."""
-    confs: tuple[tuple[str, str], ...] = ()
-    """Settings of the next driver: what a checkpoint does not pin, they decide."""
+    """Declared topics that are not there, asked for before the first batch."""
     registry_conflicts: tuple[str, ...] = ()
     registered: RegistryEntry | None = None
     """What the registry knows of the stream, read with `checkpoint`."""
@@ -133,6 +105,22 @@ class Observation:
     """Where the observer is."""
     wish_watched: timedelta = timedelta(0)
     """How long the present wish for the driver's end has been on record under this observer's eyes."""
+
+    @property
+    def plan(self) -> RestartPlan:
+        """The plan that decides: the worst, and the stream's own among equals."""
+        return max((one.plan for one in self.plans), key=lambda plan: SAFETIES.index(plan.safety))
+
+    @property
+    def without_topics(self) -> str:
+        """What a first driver would fail on; empty where it finds its topics, or nobody could be asked."""
+        if not self.absent_topics:
+            return ""
+        are = "topics" if len(self.absent_topics) > 1 else "topic"
+        return (
+            f"the cluster has no {are} {listed(self.absent_topics, SHOWN)}: create what is missing, or correct `topics`; then"
+            " it starts"
+        )
 
     def since(self, moment: datetime) -> timedelta:
         """How long ago a record of the log was written; one from a clock that is ahead is as old as the log's silence."""

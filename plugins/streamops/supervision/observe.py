@@ -3,9 +3,10 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from streamops.checkpoint import CheckpointFacts, read_checkpoint
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.checkpoint.layout import OFFSETS
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.clock import Clock
 from streamops.control.backfill_plan import planned_topics
 from streamops.control.drivers import (
@@ -24,7 +25,7 @@ from streamops.control.state import Epoch, LogState
 from streamops.diagnosis.companions import inspect_checkpoints, position_of, read_checkpoints
 from streamops.diagnosis.declared_places import declared_sink, declared_source_input, declared_source_table, look_around
 from streamops.diagnosis.last_progress import last_progress
-from streamops.failures import Remedy
+from streamops.failures.failure_class import Remedy
 from streamops.launch import DriverState, DriverStatus, Launcher, why_unseen
 from streamops.liveness import is_history_needed
 from streamops.places.sink import SinkView
@@ -32,8 +33,9 @@ from streamops.progress import ProgressHistory, read_progress
 from streamops.retention.source_coverage import BrokerFor, SourceCoverage
 from streamops.spec import Mode, StreamSpec, TriggerKind
 from streamops.storage import Storage, join
-from streamops.supervision.desired_run import next_trigger, timings_of
+from streamops.supervision.desired_run import timings_of
 from streamops.supervision.observation import EpochFacts, Observation, Reachability, newest_beat
+from streamops.supervision.preflight import StartFacts, plans_for
 from streamops.supervision.probes import NetworkProber, Prober
 from streamops.supervision.stillness import Stillness, batch_left_out, newest_own_batch, tells_of_now
 
@@ -93,13 +95,6 @@ class Observer:
             checkpoint=None,
             unchanged_for=self.stillness.of("log", f"{state.next_number} {state.last_nonce}"),
             epochs_ahead=self._epochs_ahead(state, instances),
-            fails_on_data_loss=self._spec.fails_on_data_loss,
-            is_backfill=self._spec.mode is Mode.BACKFILL,
-            trigger=next_trigger(state, self._spec, now=now),
-            tracks_progress_async=self._spec.tracks_progress_async,
-            source_form=self._spec.source.offset_form,
-            confs=self._spec.conf,
-            max_file_age=self._spec.max_file_age,
             host=self._host,
             wish_watched=self._wish_watched(state),
         )
@@ -111,7 +106,7 @@ class Observer:
             return replace(seen, dependency=source)
         checkpoint, companions = read_checkpoints(self._storage, self._spec.checkpoint)
         standing = self._standing(state, checkpoint.query_id)
-        return replace(
+        seen = replace(
             seen,
             checkpoint=checkpoint,
             companions=companions,
@@ -119,6 +114,7 @@ class Observer:
             registered=None if self._has_been_claimed_since(state) else standing.entry,
             dependency=self._dependency(state),
         )
+        return replace(seen, plans=plans_for(seen, self._spec))
 
     def _has_been_claimed_since(self, state: LogState) -> bool:
         """Whether an empty log has grown since it was read: what the registry knows of a driver is then no sign of a lost log."""
@@ -138,7 +134,7 @@ class Observer:
             registry=self._registry.of(self._storage, self._state_root),
         )
 
-    def deepen(self, seen: Observation) -> Observation:
+    def deepen(self, seen: Observation) -> tuple[Observation, StartFacts]:
         """The same with all that a start would come across, read anew: sources' logs, input, state, the sink, what Kafka has.
 
         As many reads as state has parts.
@@ -147,20 +143,23 @@ class Observer:
         own, *companions = checkpoints
         table = declared_source_table(self._spec, lambda _: self._storage)
         folder = declared_source_input(self._spec, lambda _: self._storage)
-        return replace(
-            seen,
-            checkpoint=own.facts,
-            companions=tuple(companion.facts for companion in companions),
-            in_depth=checkpoints,
-            stateful_operators=self._stateful_operators(own.facts),
-            source_table=table.view(own.facts, now=seen.now) if table else None,
-            source_input=folder.view(own) if folder else None,
+        start = StartFacts(
+            checkpoints=checkpoints,
             coverages=self._source_coverage.of(
                 checkpoints, on_record=self._topics_on_record(seen.state), sink=sink.latest if sink else None
             ),
-            absent_topics=self._absent_topics(own.facts),
+            source_table=table.view(own.facts, now=seen.now) if table else None,
+            source_input=folder.view(own) if folder else None,
+            stateful_operators=self._stateful_operators(own.facts),
             sink=sink,
         )
+        seen = replace(
+            seen,
+            checkpoint=own.facts,
+            companions=tuple(companion.facts for companion in companions),
+            absent_topics=self._absent_topics(own.facts),
+        )
+        return replace(seen, plans=plans_for(seen, self._spec, start)), start
 
     def _absent_topics(self, facts: CheckpointFacts) -> tuple[str, ...]:
         """Before the first batch. Where nobody accepts a connection, no client need wait for an answer."""

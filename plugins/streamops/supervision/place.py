@@ -4,7 +4,6 @@ A supervisor finds out by its own look. A request is one record, and the first r
 mount point it would keep the real log out once that is back.
 """
 
-from streamops.catalogue.place_rules import has_run
 from streamops.control.registry import RegistryEntry, read_entry
 from streamops.control.state import LogState
 from streamops.control.state_root import require_state_root
@@ -23,7 +22,7 @@ def refuse_unmounted(spec: StreamSpec, state: LogState, *, storage: ReadableStor
     if state.position is not None:
         return
     entry = read_entry(storage, state_root, spec.name)
-    if isinstance(entry, RegistryEntry) and has_run(entry, spec.checkpoint):
+    if isinstance(entry, RegistryEntry) and entry.had_driver_on(spec.checkpoint):
         raise StorageError(
             f"{called(spec)}: the registry knows a driver on {spec.checkpoint}, and its control log is not there: mount its"
             f" volume, or restore the log. Where that can't be done: `{to_adopt(spec)} --reason …` for a checkpoint that is"

@@ -3,116 +3,119 @@
 import itertools
 from dataclasses import dataclass
 
+from streamops.catalogue.delta_source_rules import DeltaSourceView
+from streamops.catalogue.expectations import Expectations
 from streamops.catalogue.watch import Watch
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
 from streamops.control.records import Position
-from streamops.diagnosis import Evidence, Expectations, judge
-from streamops.diagnosis.plan import SAFETIES, RestartPlan, Safety, plan_restart
+from streamops.diagnosis.judge import Evidence, judge
+from streamops.diagnosis.plan import plan_restart
+from streamops.diagnosis.restart_plan import CheckpointPlan, RestartPlan, Safety
 from streamops.engines import engine_after
-from streamops.formatting import listed
+from streamops.places.input_files import InputFacts
+from streamops.places.sink import SinkView
 from streamops.retention import Coverage
 from streamops.retention.covered_plan import ANOTHER_BACKFILL, with_coverage, with_retry
-from streamops.spec import TriggerKind
+from streamops.spec import Mode, StreamSpec, TriggerKind
 from streamops.spec.sources import MAX_FILE_AGE
+from streamops.supervision.desired_run import next_trigger
 from streamops.supervision.observation import Observation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointPlan:
-    """What a start would do on one of the stream's checkpoints."""
+class StartFacts:
+    """What a start would come across beside the logs of the checkpoints; read only where one is next, or is asked about."""
 
-    checkpoint: str
-    """Its address; empty for one that can't be named."""
-    plan: RestartPlan
+    checkpoints: tuple[CheckpointSnapshot, ...] = ()
+    """The stream's own and then its companions'."""
+    coverages: tuple[Coverage, ...] = ()
+    """Of each of them, what its query needs and what Kafka has; none where nobody was asked."""
+    source_table: DeltaSourceView | None = None
+    """The Delta table that the stream is declared to read; None where it reads something else."""
+    source_input: InputFacts | None = None
+    """The folder that the stream is declared to read; None where it reads something else."""
+    stateful_operators: int = 0
+    """As many as the newest batch of the stream's own query told of; 0 where nobody knows."""
+    sink: SinkView | None = None
+    """What the declared table has of the stream's own query; None where no table is found."""
 
 
-def plans_of(observation: Observation) -> tuple[CheckpointPlan, ...]:
-    """The plan of the stream's own checkpoint, then those of its companions.
+def plans_for(seen: Observation, spec: StreamSpec, start: StartFacts | None = None) -> tuple[CheckpointPlan, ...]:
+    """The plan of the stream's own checkpoint, which was read, then those of its companions.
 
     They rest on all that a start would come across where that was read, else on the logs alone.
     """
-    if observation.checkpoint is None:
-        unread = RestartPlan(safety=Safety.UNKNOWN, summary="the checkpoint was not read while a driver may live")
-        return (CheckpointPlan(checkpoint="", plan=unread),)
-    known = observation.state.position
+    start = start or StartFacts()
+    known = seen.state.position
     each = itertools.zip_longest(
-        (observation.checkpoint, *observation.companions),
-        observation.in_depth,
+        (seen.checkpoint, *seen.companions),
+        start.checkpoints,
         (known, *(known.companions if known else ())),
-        observation.coverages,
+        start.coverages,
     )
-    own, *others = (
+    return tuple(
         CheckpointPlan(
             checkpoint=facts.address,
-            plan=_covered(_plan(facts, snapshot, position, observation), facts, coverage, observation),
+            plan=_covered(_plan(facts, snapshot, position, seen, spec, start), facts, coverage, seen, spec),
         )
         if facts
         else CheckpointPlan(checkpoint="", plan=_COMPANION_GONE)
         for facts, snapshot, position, coverage in each
     )
-    return (own, *others)
-
-
-def without_topics(observation: Observation) -> str:
-    """What a first driver would fail on; empty where it finds its topics, or nobody could be asked."""
-    topics = observation.absent_topics
-    if not topics:
-        return ""
-    are = "topics" if len(topics) > 1 else "topic"
-    return (
-        f"the cluster has no {are} {listed(topics, SHOWN)}: create what is missing, or correct `topics`; then it starts"
-    )
-
-
-SHOWN = 5
-
-
-def worst_plan(observation: Observation) -> RestartPlan:
-    """The plan that decides: the worst, and the stream's own among equals."""
-    return max((one.plan for one in plans_of(observation)), key=lambda plan: SAFETIES.index(plan.safety))
 
 
 def _plan(
-    facts: CheckpointFacts, snapshot: CheckpointSnapshot | None, known: Position | None, observation: Observation
+    facts: CheckpointFacts,
+    snapshot: CheckpointSnapshot | None,
+    known: Position | None,
+    seen: Observation,
+    spec: StreamSpec,
+    start: StartFacts,
 ) -> RestartPlan:
     """What is declared, registered and asked is of the stream's own query: companions run by batches, and log each."""
-    is_own = facts is observation.checkpoint
-    if is_own and observation.absent_topics:
-        return RestartPlan(safety=Safety.UNKNOWN, summary=without_topics(observation))
+    is_own = facts is seen.checkpoint
+    if is_own and seen.absent_topics:
+        return RestartPlan(safety=Safety.UNKNOWN, summary=seen.without_topics)
     evidence = Evidence(
         facts=facts,
         expected=Expectations(
             known=known,
-            registered=observation.registered if is_own else None,
-            tracks_progress_async=is_own and observation.tracks_progress_async,
-            is_continuous=is_own and observation.trigger is TriggerKind.CONTINUOUS,
-            source_form=observation.source_form if is_own else None,
-            fails_on_data_loss=observation.fails_on_data_loss or observation.is_backfill,
-            confs=observation.confs,
-            stateful_operators=observation.stateful_operators if is_own else 0,
-            max_file_age=observation.max_file_age if is_own else MAX_FILE_AGE,
+            registered=seen.registered if is_own else None,
+            tracks_progress_async=is_own and spec.tracks_progress_async,
+            is_continuous=is_own and _trigger(seen, spec) is TriggerKind.CONTINUOUS,
+            source_form=spec.source.offset_form if is_own else None,
+            fails_on_data_loss=spec.fails_on_data_loss or spec.mode is Mode.BACKFILL,
+            confs=spec.conf,
+            stateful_operators=start.stateful_operators if is_own else 0,
+            max_file_age=spec.max_file_age if is_own else MAX_FILE_AGE,
         ),
         snapshot=snapshot,
-        watch=Watch(now=observation.now),
-        source_inputs=(observation.source_input,) if is_own and observation.source_input else (),
-        source_table=observation.source_table if is_own else None,
-        sink=observation.sink if is_own else None,
+        watch=Watch(now=seen.now),
+        source_inputs=(start.source_input,) if is_own and start.source_input else (),
+        source_table=start.source_table if is_own else None,
+        sink=start.sink if is_own else None,
     )
     return plan_restart(evidence, judge(evidence))
 
 
 def _covered(
-    plan: RestartPlan, facts: CheckpointFacts, coverage: Coverage | None, observation: Observation
+    plan: RestartPlan, facts: CheckpointFacts, coverage: Coverage | None, seen: Observation, spec: StreamSpec
 ) -> RestartPlan:
     if coverage is None:
         return plan
-    is_available_now = observation.trigger is TriggerKind.AVAILABLE_NOW
+    is_available_now = _trigger(seen, spec) is TriggerKind.AVAILABLE_NOW
     engine = engine_after(facts.spark_fingerprint)
     plan = with_retry(plan, coverage, is_available_now=is_available_now, engine=engine)
-    if observation.is_backfill:
+    if spec.mode is Mode.BACKFILL:
+        # No option of the source lets a driver of a backfill pass over what is lost.
         return with_coverage(plan, coverage, fails_on_data_loss=True, way_out=ANOTHER_BACKFILL)
-    return with_coverage(plan, coverage, fails_on_data_loss=observation.fails_on_data_loss)
+    return with_coverage(plan, coverage, fails_on_data_loss=spec.fails_on_data_loss)
+
+
+def _trigger(seen: Observation, spec: StreamSpec) -> TriggerKind:
+    """Of the next driver."""
+    return next_trigger(seen.state, spec, now=seen.now)
 
 
 _COMPANION_GONE = RestartPlan(safety=Safety.UNSAFE, summary="the checkpoint of a companion query is gone: restore it")

@@ -13,7 +13,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from streamops.clock import Clock
-from streamops.failures import Remedy
+from streamops.failures.failure_class import Remedy
 from streamops.spec import (
     CustomSource,
     DeltaTableSource,

@@ -4,17 +4,15 @@ from collections.abc import Callable
 from datetime import timedelta
 from itertools import takewhile
 
-from streamops.catalogue.place_rules import has_run, is_missing
 from streamops.control.state import Desire
-from streamops.diagnosis.companions import position_of
-from streamops.diagnosis.plan import RestartPlan, Safety, accepts
-from streamops.failures import FailureClass, RestartTiming, advise_restart, fruitless_row, wait_after
+from streamops.diagnosis.restart_plan import RestartPlan, Safety, accepts
+from streamops.failures.failure_class import FailureClass
+from streamops.failures.policy import RestartTiming, advise_restart, fruitless_row, wait_after
 from streamops.spec import Mode, StreamSpec
 from streamops.supervision.cli_hints import to_adopt, to_forget, to_release
 from streamops.supervision.decision import Action, Decision
 from streamops.supervision.desired_run import has_finished, timings_of, wanted_run
 from streamops.supervision.observation import Observation
-from streamops.supervision.preflight import without_topics, worst_plan
 
 
 def decide_start(observation: Observation, spec: StreamSpec) -> Decision:
@@ -64,10 +62,12 @@ def missing(observation: Observation, spec: StreamSpec) -> Decision | None:
     Nothing can be recorded in it: a folder made now would lie below the mount point of the volume that is to come back.
     """
     checkpoint, entry = observation.checkpoint, observation.registered
-    if checkpoint is None or observation.state.position is not None or not has_run(entry, spec.checkpoint):
+    if checkpoint is None or entry is None or observation.state.position is not None:
         return None
-    plan = worst_plan(observation)
-    if is_missing(entry, checkpoint, has_claims=False):
+    if not entry.had_driver_on(spec.checkpoint):
+        return None
+    plan = observation.plan
+    if checkpoint.is_empty and entry.misses(spec.checkpoint, has_claims=False):
         reason = f"a start now is {plan.safety}: {plan.summary}. Mount the volume of {spec.checkpoint}, or restore both"
     else:
         reason = (
@@ -145,16 +145,16 @@ def foreign_writer(observation: Observation, spec: StreamSpec) -> Decision | Non
     known, checkpoint = observation.state.position, observation.checkpoint
     if known is None or checkpoint is None or observation.state.accepts_unsafe:
         return None
-    found = position_of(checkpoint)
-    is_other_query = bool(known.query_id and found.query_id and found.query_id != known.query_id)
-    has_moved = is_other_query or found.offset > known.offset or found.commit > known.commit
+    found, offset, commit = checkpoint.query_id, checkpoint.last_offset, checkpoint.last_commit
+    is_other_query = bool(known.query_id and found and found != known.query_id)
+    has_moved = is_other_query or offset > known.offset or commit > known.commit
     if not has_moved:
         return _late_batch(observation, spec)
     return Decision(
         action=Action.PARK,
         reason=f"a foreign writer was here: the last driver of ours left query {known.query_id or 'none'} at offset"
-        f" {known.offset}, commit {known.commit}; now it is query {found.query_id or 'none'} at offset {found.offset},"
-        f" commit {found.commit}. Stop it, then `{to_release(spec, accepts_unsafe=True)} --reason …`",
+        f" {known.offset}, commit {known.commit}; now it is query {found or 'none'} at offset {offset},"
+        f" commit {commit}. Stop it, then `{to_release(spec, accepts_unsafe=True)} --reason …`",
     )
 
 
@@ -248,7 +248,7 @@ def _is_wanted_now(observation: Observation) -> bool:
 
 def _damage(observation: Observation, spec: StreamSpec) -> str:
     """What the checkpoint adds to a reason to park: Spark has one error for a second writer and for a broken log."""
-    plan = worst_plan(observation)
+    plan = observation.plan
     if observation.checkpoint is None or accepts(spec.sink.guarantee, plan.safety):
         return ""
     return f". Moreover, a start now is {plan.safety}: {plan.summary}"
@@ -268,7 +268,7 @@ _START_RULES: tuple[Callable[[Observation, StreamSpec], Decision | None], ...] =
 
 def _by_plan(observation: Observation, spec: StreamSpec) -> Decision:
     """Never start blind: what Spark would do decides."""
-    plan = worst_plan(observation)
+    plan = observation.plan
     state = observation.state
     # A claim that was left behind without a sign of a driver has not used up what it carries.
     accepted = state.accepts_unsafe or state.carried_acceptance
@@ -282,7 +282,7 @@ def _by_plan(observation: Observation, spec: StreamSpec) -> Decision:
             accepts_unsafe=accepted,
         )
     if plan.safety is Safety.UNKNOWN:
-        return Decision(action=Action.WAIT, reason=plan.summary, waits_for=without_topics(observation), plan=plan)
+        return Decision(action=Action.WAIT, reason=plan.summary, waits_for=observation.without_topics, plan=plan)
     return Decision(
         action=Action.PARK,
         reason=f"a start now is {plan.safety}: {plan.summary}. {_way_out(plan, spec)}",

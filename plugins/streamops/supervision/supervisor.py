@@ -29,6 +29,7 @@ from streamops.supervision.decide import decide
 from streamops.supervision.decision import RESTING, Action, Decision
 from streamops.supervision.observation import Observation
 from streamops.supervision.observe import Observer
+from streamops.supervision.preflight import StartFacts
 from streamops.supervision.probes import Prober
 from streamops.supervision.stillness import Stillness
 
@@ -47,6 +48,8 @@ class Look:
 
     observation: Observation
     decision: Decision
+    start: StartFacts | None = None
+    """What a start would come across; None where it was not asked."""
 
 
 class Supervisor:
@@ -124,24 +127,24 @@ class Supervisor:
         """
         require_state_root(self._storage, self._state_root)
         self._state = self._read_state()
-        observation = self._observer.observe(self._state)
+        observation, start = self._observer.observe(self._state), None
         decision = decide(observation, self.spec, mine=self._actor.claims)
         if decision.action in _STARTING or decision.plan:
             # The logs alone allow a start, or refuse it. All that it would come across is worth its reads only now: it may
             # be an obstacle, or a sink that has the batch in flight already. A claim and its submit rest on the same.
-            observation = self._observer.deepen(observation)
+            observation, start = self._observer.deepen(observation)
             decision = decide(observation, self.spec, mine=self._actor.claims)
-        self.last_look = Look(observation=observation, decision=decision)
+        self.last_look = Look(observation=observation, decision=decision, start=start)
         return self.last_look
 
-    def in_depth(self, look: Look) -> Observation:
+    def in_depth(self, look: Look) -> tuple[Observation, StartFacts]:
         """The same with all that a start would come across, whether or not one is next. StorageError."""
         return self._observer.deepen(look.observation)
 
     def act(self, look: Look) -> None:
         """Carry a decision out. Another supervisor's record in between makes it void: look again."""
         try:
-            self._actor.act(look.decision, look.observation)
+            self._actor.act(look.decision, look.observation, look.start or StartFacts())
         except AppendRefusedError as error:
             log.info("stream=%s %s not done: %s", self.spec.name, look.decision.action, error)
 

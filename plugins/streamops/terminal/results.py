@@ -7,7 +7,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from streamops.backfill.report import RunOutcome, RunReport
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.formatting import brief, moment
 from streamops.operations.act_plan import ActPlan, ActProgress, Stage
 from streamops.operations.history import History, HistoryEntry

@@ -8,7 +8,7 @@ import pytest
 from streamops.control.records import ActBegun, ActEnded, Adopted
 from streamops.control.registry import RegistryEntry, entry_address, read_entry
 from streamops.storage.address import local_path
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 
 
 def entry_of(terminal, stream="orders"):

@@ -12,7 +12,7 @@ from streamops.control.layout import record_address
 from streamops.control.registry import SharedRegistry
 from streamops.errors import LaunchError
 from streamops.fleet.supervise_all import StreamLoop, SupervisedStream, Supervision, rest_after
-from streamops.supervision import Action, Decision
+from streamops.supervision.decision import Action, Decision
 from support.checkpoints import write_checkpoint
 from support.clock import FakeClock
 from support.settings import a_declared_stream

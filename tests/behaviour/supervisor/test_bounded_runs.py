@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.checkpoint import read_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.control.records import Claimed, ClaimMode, DriverEnded, KillBegun, MaintenanceEnded, Outcome
 from streamops.errors import ControlLogError
 from streamops.spec import Mode, TriggerKind
 from streamops.spec.wire import spec_text
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from support.specs import TIMINGS, a_scheduled_stream, a_stream, seconds
 from support.world import World
 

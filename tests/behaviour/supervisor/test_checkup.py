@@ -7,7 +7,7 @@ import pytest
 from streamops.control.layout import control_folder, log_folder
 from streamops.control.records import Position
 from streamops.diagnosis.checkup import check_stream
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.errors import CorruptRecordError, StorageError
 from streamops.liveness import StallPolicy
 from streamops.spec import LaunchSpec, StateSpec

@@ -19,7 +19,8 @@ from streamops.control.records import Author
 from streamops.control.snapshot import load_state
 from streamops.errors import StreamOpsError
 from streamops.storage.local import LocalStorage
-from streamops.supervision import Action, Supervisor
+from streamops.supervision.decision import Action
+from streamops.supervision.supervisor import Supervisor
 from streamops_sandbox.chaos import mounts
 from support.clock import FakeClock
 from support.launcher import FakeLauncher

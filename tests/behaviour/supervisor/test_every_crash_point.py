@@ -32,8 +32,9 @@ from streamops.control.snapshot import SNAPSHOT_INTERVAL
 from streamops.errors import ControlLogError, LaunchError
 from streamops.operations.requests import Requests
 from streamops.storage import join
-from streamops.supervision import Action, Decision, Supervisor
 from streamops.supervision.act import new_record
+from streamops.supervision.decision import Action, Decision
+from streamops.supervision.supervisor import Supervisor
 from support.checkpoints import write_checkpoint
 from support.clock import START
 from support.model_invariants import assert_ends_are_proven, assert_log_is_sound

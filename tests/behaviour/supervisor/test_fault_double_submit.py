@@ -4,8 +4,8 @@ import pytest
 
 from streamops.control.records import Outcome
 from streamops.errors import LaunchError
-from streamops.failures import RestartPolicy
-from streamops.supervision import Action
+from streamops.failures.policy import RestartPolicy
+from streamops.supervision.decision import Action
 from support.fencing import a_running_stream, a_stopped_stream, a_submit_without_a_record, outcomes, when
 from support.specs import TIMINGS, a_stream, seconds
 from support.world import World

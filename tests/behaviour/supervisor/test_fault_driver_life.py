@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from streamops.control.records import ClaimMode, DriverEnded, Outcome
-from streamops.failures import FailureClass, RestartPolicy
+from streamops.failures.failure_class import FailureClass
+from streamops.failures.policy import RestartPolicy
 from streamops.launch import DriverState
 from streamops.status import Phase, stream_status
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from support.fencing import a_running_stream, a_submit_without_a_record, last_batch, outcomes
 from support.specs import TIMINGS, a_scheduled_stream, seconds
 from support.world import World

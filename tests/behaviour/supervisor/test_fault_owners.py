@@ -3,9 +3,10 @@
 import pytest
 
 from streamops.control.records import DriverEnded, Outcome
-from streamops.failures import FailureClass, RestartPolicy
+from streamops.failures.failure_class import FailureClass
+from streamops.failures.policy import RestartPolicy
 from streamops.storage import join
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from support.checkpoints import commit
 from support.fencing import a_running_stream, a_stopped_stream, last_batch, outcomes, write_batch
 from support.specs import seconds

@@ -13,7 +13,7 @@ from streamops.control.layout import record_address
 from streamops.control.records import Outcome
 from streamops.errors import StorageError
 from streamops.storage import join
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from support.fencing import a_running_stream, a_submit_without_a_record, remove_log, submits, when
 from support.model_tasks import Gone
 from support.specs import TIMINGS, seconds

@@ -5,7 +5,7 @@ import pytest
 from streamops.control.records import Claimed
 from streamops.control.registry import entry_address
 from streamops.errors import ControlLogError
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from support.fencing import (
     a_running_stream,
     a_stopped_stream,

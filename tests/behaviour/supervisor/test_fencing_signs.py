@@ -6,10 +6,10 @@ import pytest
 
 from streamops.control.records import Outcome
 from streamops.control.state import Failure
-from streamops.failures import RestartPolicy, RestartTiming, advise_restart
+from streamops.failures.policy import RestartPolicy, RestartTiming, advise_restart
 from streamops.launch import DriverState
 from streamops.operations.act_plan import follow_stop
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from support.clock import START
 from support.fencing import a_running_stream, a_submit_without_a_record, outcomes, when
 from support.specs import TIMINGS, seconds

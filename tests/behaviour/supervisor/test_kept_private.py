@@ -17,7 +17,7 @@ from streamops.clock import SystemClock
 from streamops.launch import FoundDriver
 from streamops.launch.local import LocalLauncher
 from streamops.settings import load_settings
-from streamops.supervision import Supervisor
+from streamops.supervision.supervisor import Supervisor
 from support.brokers import FakeBroker
 from support.clock import FakeClock
 from support.settings import a_declared_stream, a_project

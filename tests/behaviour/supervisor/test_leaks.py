@@ -15,7 +15,7 @@ from streamops.spec import LaunchSpec
 from streamops.storage import join
 from streamops.storage.address import local_path
 from streamops.storage.local import LocalStorage
-from streamops.supervision import Supervisor
+from streamops.supervision.supervisor import Supervisor
 from support.clock import FakeClock
 from support.specs import SUPERVISOR, a_stream, seconds
 from support.state_root import init

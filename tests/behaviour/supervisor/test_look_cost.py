@@ -7,7 +7,7 @@ from streamops.control.layout import driver_folder, record_address
 from streamops.control.log import LOOKED_PAST
 from streamops.control.records import StartRequested
 from streamops.storage import join
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from streamops.supervision.observe import LISTED_EVERY
 from support.counting_storage import CountingStorage
 from support.records import a_record

@@ -8,7 +8,7 @@ from streamops.control.records import StartRequested
 from streamops.control.snapshot import SNAPSHOT_INTERVAL, save_snapshot_if_due
 from streamops.errors import ControlLogError, CorruptRecordError
 from streamops.storage import join
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from support.records import a_record
 from support.specs import seconds
 

@@ -3,11 +3,10 @@
 import pytest
 
 from streamops.diagnosis.checkup import check_stream
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.errors import StorageError
 from streamops.storage.memory import MemoryStorage
-from streamops.supervision import Action
-from streamops.supervision.preflight import worst_plan
+from streamops.supervision.decision import Action
 from support.fencing import a_stopped_stream
 from support.specs import seconds
 
@@ -92,8 +91,8 @@ def test_the_plan_and_check_say_what_the_supervisor_says(away):
         away.spec, storage_for=lambda _: away.storage, now=away.clock.now(), state_root=away.state_root
     )
 
-    assert worst_plan(look.observation).safety is checked.restart.safety is Safety.UNSAFE
-    assert worst_plan(look.observation).summary == checked.restart.summary
+    assert look.observation.plan.safety is checked.restart.safety is Safety.UNSAFE
+    assert look.observation.plan.summary == checked.restart.summary
 
 
 @pytest.fixture

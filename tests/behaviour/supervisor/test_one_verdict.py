@@ -18,13 +18,13 @@ from streamops.control.records import DriverEnded, Outcome
 from streamops.diagnosis.checkup import check, check_stream
 from streamops.diagnosis.companions import position_of, read_checkpoints
 from streamops.diagnosis.declared_places import SourceInput
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.engines import PINNED
 from streamops.operations.snapshot import outlook_of
 from streamops.operations.stream_operations import StreamOperations
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from support.base_checkpoint import ADDRESS, INPUT, SOURCE, entry, files, source_entry
 from support.damage_matrix import DEPTH_ROWS, OFFSET_ROWS, ROWS
 from support.records import a_claim, a_log, a_submit, write_log

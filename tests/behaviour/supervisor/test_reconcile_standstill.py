@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streamops.control.records import Author, MaintenanceBegun, VerdictChanged
-from streamops.failures import RestartPolicy
+from streamops.failures.policy import RestartPolicy
 from streamops.launch import DriverState
 from streamops.reconcile import FindingKind, ReconcileSeverity
 from streamops.reconcile.facts import GRACE

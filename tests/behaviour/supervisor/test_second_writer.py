@@ -4,7 +4,7 @@ import pytest
 
 from streamops.control.records import KillBegun, Outcome
 from streamops.storage import join
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from support.checkpoints import commit
 from support.driver import planned
 from support.fencing import a_running_stream, last_batch, write_batch

@@ -5,7 +5,8 @@ import pytest
 from streamops.control.layout import control_folder
 from streamops.control.registry import SharedRegistry, entry_address
 from streamops.storage.memory import MemoryStorage
-from streamops.supervision import Action, Supervisor
+from streamops.supervision.decision import Action
+from streamops.supervision.supervisor import Supervisor
 from support.clock import FakeClock
 from support.counting_storage import CountingStorage
 from support.launcher import FakeLauncher

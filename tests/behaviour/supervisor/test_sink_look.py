@@ -8,7 +8,7 @@ import pytest
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.diagnosis.checkup import check_stream
 from streamops.diagnosis.declared_places import SinkPlace, look_around, look_at_both
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.errors import SettingsError
 from streamops.places.sink import newest_batch
 from streamops.storage.local import LocalStorage

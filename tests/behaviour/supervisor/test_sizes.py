@@ -13,11 +13,11 @@ from streamops.control.layout import EXIT, HEARTBEAT, PROGRESS, driver_folder, r
 from streamops.control.log import ControlLog
 from streamops.control.records import DriverEnded, Outcome, StartRequested, StopRequested
 from streamops.errors import LaunchError, SettingsError
-from streamops.failures import RestartPolicy
+from streamops.failures.policy import RestartPolicy
 from streamops.storage import join
 from streamops.storage.local import LocalStorage
-from streamops.supervision import Action
 from streamops.supervision.act import new_record
+from streamops.supervision.decision import Action
 from support.records import a_record
 from support.specs import PERSON, TIMINGS, a_stream, seconds
 from support.world import World

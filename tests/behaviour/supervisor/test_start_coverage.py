@@ -14,7 +14,7 @@ from streamops.retention import Coverage, PartitionCoverage, PartitionState
 from streamops.retention.coverage_history import write_past
 from streamops.retention.past import CoveragePast
 from streamops.storage import join
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from support.checkpoints import OTHER_QUERY_ID, QUERY_ID, commit, metadata, offsets
 from support.clock import START
 from support.settings import a_project

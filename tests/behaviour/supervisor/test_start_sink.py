@@ -3,7 +3,7 @@
 import pytest
 
 from streamops.storage import join
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from support.checkpoints import QUERY_ID, commit, metadata, offsets
 from support.delta_table import streaming_update, write_table
 from support.settings import a_project

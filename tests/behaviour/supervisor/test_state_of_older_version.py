@@ -15,7 +15,7 @@ from streamops.control.snapshot import load_state
 from streamops.dead_letters.replay import ReplayStore
 from streamops.fleet.health_history import HealthHistory
 from streamops.operations.history import tell
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from support.old_state import SINCE_START, STATE_ROOT, TOLD, old_state
 from support.specs import seconds
 from support.world import World

@@ -12,13 +12,12 @@ from streamops.control.log import ControlLog
 from streamops.control.records import Claimed, DriverEnded, KillBegun, MaintenanceBegun, Outcome, Parked, Submitted
 from streamops.control.state import Desire
 from streamops.errors import ControlLogError, JobChangedError, LaunchError, StorageError, StreamOpsError
-from streamops.failures import RestartPolicy
+from streamops.failures.policy import RestartPolicy
 from streamops.launch import DriverState
 from streamops.spec.sinks import SinkGuarantee
 from streamops.storage import join
-from streamops.supervision import Action
 from streamops.supervision.act import new_record
-from streamops.supervision.decision import RESTING
+from streamops.supervision.decision import RESTING, Action
 from support.checkpoints import OTHER_QUERY_ID, write_checkpoint
 from support.records import write_log
 from support.specs import PERSON, TIMINGS, a_stream, seconds

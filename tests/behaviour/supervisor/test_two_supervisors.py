@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from streamops.control.records import Claimed, Outcome, Parked, Submitted
 from streamops.control.state import Desire
 from streamops.errors import ControlLogError, StreamOpsError
-from streamops.supervision import Supervisor
+from streamops.supervision.supervisor import Supervisor
 from support.specs import a_stream, seconds
 from support.storage import InterruptibleStorage
 from support.world import World

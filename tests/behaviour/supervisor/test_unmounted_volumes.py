@@ -13,7 +13,7 @@ import pytest
 from streamops.errors import StorageError
 from streamops.operations.stream_operations import StreamOperations
 from streamops.storage.local import LocalStorage
-from streamops.supervision import Action
+from streamops.supervision.decision import Action
 from streamops_sandbox.chaos import mounts
 from support.specs import PERSON, a_stream, seconds
 from support.world import World

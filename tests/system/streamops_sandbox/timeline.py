@@ -8,7 +8,7 @@ from streamops.control.fold import fold
 from streamops.control.log import ControlLog
 from streamops.control.records import DriverEnded, Record, Submitted
 from streamops.control.state import LogState
-from streamops.failures import RestartPolicy, advise_restart
+from streamops.failures.policy import RestartPolicy, advise_restart
 from streamops.storage.local import LocalStorage
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.control.records import Position
-from streamops.diagnosis.plan import Safety, SourceRange
+from streamops.diagnosis.restart_plan import Safety, SourceRange
 from streamops.storage import join
 from support.base_checkpoint import ADDRESS, BASE_ID, INPUT, files, stored
 from support.plans import plan_of

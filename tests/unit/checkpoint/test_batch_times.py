@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from streamops.checkpoint import read_checkpoint
 from streamops.checkpoint.batch_times import RECENT, BatchTimes, read_batch_times
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.errors import StorageError
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage

@@ -7,7 +7,7 @@ import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.source_offsets import KafkaOffset, KafkaPosition
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from support.base_checkpoint import ADDRESS, files, stored
 from support.plans import plan_of
 

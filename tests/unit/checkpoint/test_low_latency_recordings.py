@@ -7,7 +7,7 @@ import pytest
 from recorder.hygiene import problems
 from streamops.checkpoint.source_offsets import KafkaOffset
 from streamops.diagnosis.checkup import Checkup, check
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.engines import PINNED
 from streamops.storage.local import LocalStorage
 from streamops.verdict import Severity, Verdict

@@ -5,7 +5,7 @@ import pytest
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.place import read_place
 from streamops.diagnosis.checkup import check
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.engines import PINNED
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage

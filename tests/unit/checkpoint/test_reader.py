@@ -2,8 +2,8 @@
 
 import pytest
 
-from streamops.checkpoint import read_checkpoint
 from streamops.checkpoint.layout import batch_id
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.errors import ObjectNotFoundError, StorageError
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.checkpoint import read_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from support.checkpoints import metadata, write_checkpoint

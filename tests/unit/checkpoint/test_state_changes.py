@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.checkpoint.state_changes import MAX_FILES, MAX_READ, read_changes, unpacked
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.engines import engine_of
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage

@@ -7,7 +7,7 @@ import pytest
 from streamops.catalogue.delta_source_rules import DeltaSourceView
 from streamops.deltalog import DeltaTableFacts
 from streamops.diagnosis.judge import DELTA_SOURCE_RULES, explanations
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.places.sink import DeltaSink, MissingSink, UnreadSink
 from support.base_checkpoint import files
 from support.delta_offsets import inspected, offset, reading, the_first_batch

@@ -7,7 +7,7 @@ import pytest
 from streamops.catalogue.delta_source_rules import DeltaSourceView
 from streamops.deltalog import DeltaTableFacts, PendingVersions, RemovedFile, TableRetention
 from streamops.diagnosis.judge import DELTA_SOURCE_RULES
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.places.sink import DeltaSink
 from streamops.verdict import Severity
 from support.delta_offsets import inspected, offset, reading

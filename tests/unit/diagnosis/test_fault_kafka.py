@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from streamops.checkpoint import read_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.diagnosis.checkup import check
-from streamops.diagnosis.plan import RestartPlan, Safety
+from streamops.diagnosis.restart_plan import RestartPlan, Safety
 from streamops.engines import PINNED, engine_of
 from streamops.kafka import BrokerFacts, PartitionFacts, TopicFacts
 from streamops.retention import Coverage, PartitionCoverage, PartitionNeed, PartitionState, SourceNeeds, cover, needs_of

@@ -9,7 +9,7 @@ from streamops.catalogue.state_conf_rules import CHECKPOINT_FORMAT
 from streamops.catalogue.watch import HealthSample, Watch
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.control.records import Outcome
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.verdict import Verdict

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.verdict import AtStart, Severity, Verdict
 from support.base_checkpoint import entry, files, source_entry
 from support.checked import checked

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from streamops.catalogue.expectations import Expectations
 from streamops.catalogue.watch import Watch
 from streamops.checkpoint.batch_times import BatchTimes
-from streamops.diagnosis import Expectations
 from streamops.diagnosis.judge import INPUT_RULES, explanations
 from streamops.places.input_files import InputFacts, InputFile, RecordedFile, TakenFile
 from streamops.verdict import Severity

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamops.checkpoint import CheckpointFacts, read_checkpoint
+from streamops.checkpoint.facts import CheckpointFacts
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.control.records import Position
-from streamops.diagnosis.plan import Safety, accepts
+from streamops.diagnosis.restart_plan import Safety, accepts
 from streamops.spec.sinks import SinkGuarantee
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage

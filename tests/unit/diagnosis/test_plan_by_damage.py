@@ -2,9 +2,9 @@
 
 import pytest
 
-from streamops.checkpoint import read_checkpoint
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.diagnosis.plan import Safety
+from streamops.checkpoint.reader import read_checkpoint
+from streamops.diagnosis.restart_plan import Safety
 from streamops.engines import engine_after, engine_of
 from streamops.errors import SettingsError
 from streamops.storage import join

@@ -3,7 +3,7 @@
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.places.sink import MissingSink, SinkView, UnreadSink
 from streamops.storage import join
 from support import plans

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from streamops.diagnosis.checkup import check
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.engines import engine_of
 from streamops.storage.local import LocalStorage
 from streamops.verdict import Severity, Verdict

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from support.plans import findings_on, plan_of

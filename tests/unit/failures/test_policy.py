@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from streamops.control.fold import fold
 from streamops.control.records import Outcome
 from streamops.control.state import MAX_FAILURES_KEPT, Failure
-from streamops.failures import FailureClass, Remedy, RestartPolicy, RestartTiming, advise_restart
+from streamops.failures.failure_class import FailureClass, Remedy
+from streamops.failures.policy import RestartPolicy, RestartTiming, advise_restart
 from support.clock import START
 from support.records import a_claim, a_record, an_end
 from support.specs import seconds

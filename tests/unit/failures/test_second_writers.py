@@ -7,9 +7,9 @@ import pytest
 
 from streamops.control.records import Outcome
 from streamops.control.state import Failure
-from streamops.failures import RestartPolicy, RestartTiming, advise_restart
 from streamops.failures.classify import DriverEvidence, classify
 from streamops.failures.failure_class import FailureClass, Remedy
+from streamops.failures.policy import RestartPolicy, RestartTiming, advise_restart
 from support.clock import START
 from support.provoke.case import CORPUS, read_cases
 

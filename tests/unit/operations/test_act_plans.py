@@ -5,9 +5,8 @@ from datetime import datetime
 
 import pytest
 
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import BrokenFile, CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
-from streamops.checkpoint.reader import BrokenFile
 from streamops.control.attendance import Attendance
 from streamops.control.records import (
     Body,
@@ -29,9 +28,11 @@ from streamops.operations.snapshot import ActContext, Declaration, StreamSnapsho
 from streamops.spec import StreamSpec
 from streamops.spec.sinks import SinkGuarantee
 from streamops.spec.wire import spec_text
-from streamops.supervision import Look, decide
+from streamops.supervision.decide import decide
+from streamops.supervision.preflight import StartFacts
+from streamops.supervision.supervisor import Look
 from support.checkpoints import QUERY_ID
-from support.observations import NOW, a_beat, a_checkpoint, observed, seen
+from support.observations import NOW, a_beat, a_checkpoint, observed, planned, seen
 from support.records import a_claim, a_record, a_state, a_submit, an_end
 from support.specs import SUPERVISOR, a_stream
 
@@ -62,7 +63,8 @@ def a_sight(
     return StreamSnapshot(
         look=Look(observation=observation, decision=decide(observation, spec, mine=frozenset())),
         around=ActContext(attendance=attendance, declaration=declaration),
-        seen=replace(observation, checkpoint=found, in_depth=(CheckpointSnapshot(facts=found),)),
+        seen=planned(replace(observation, checkpoint=found), spec),
+        start=StartFacts(checkpoints=(CheckpointSnapshot(facts=found),)),
     )
 
 

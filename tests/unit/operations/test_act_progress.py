@@ -19,7 +19,8 @@ from streamops.control.records import (
 from streamops.launch import DriverState
 from streamops.operations.act_plan import AwaitedStart, Stage, follow_start, follow_stop
 from streamops.operations.log_tail import UnreadableRecord, find_request
-from streamops.supervision import Look, decide
+from streamops.supervision.decide import decide
+from streamops.supervision.supervisor import Look
 from support.clock import START
 from support.observations import a_beat, observed, seen
 from support.records import a_claim, a_log, a_record, a_state, a_submit, an_end

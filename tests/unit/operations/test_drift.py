@@ -6,7 +6,7 @@ import pytest
 
 from streamops import __version__
 from streamops.control.records import Claimed
-from streamops.failures import RestartPolicy
+from streamops.failures.policy import RestartPolicy
 from streamops.liveness import StallPolicy
 from streamops.operations.snapshot import Declaration, Drift, SettingChange, declaration_of, drift_between
 from streamops.spec import KafkaSource, Keep, LaunchSpec, SinkSpec, StreamSpec, Timings, Trigger

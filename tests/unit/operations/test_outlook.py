@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamops.diagnosis.plan import RestartPlan, Safety
+from streamops.diagnosis.restart_plan import RestartPlan, Safety
 from streamops.operations.snapshot import StartForecast
 from streamops.supervision.decision import Action
 

@@ -20,7 +20,7 @@ from streamops.reconcile.attendance import DriverFault, fault_of, may_be_killed
 from streamops.reconcile.facts import DeclarationState, FleetFacts, StreamFacts, StreamTask
 from streamops.reconcile.finding import FindingStore, ReconcileRemedy, told, worst
 from streamops.reconcile.reconciler import EVERYTHING, RECORDING, mandate
-from streamops.supervision import Action, Decision
+from streamops.supervision.decision import Action, Decision
 from streamops.verdict import DatedVerdict, StreamVerdicts, Verdict
 from support.observations import NOW
 from support.records import a_claim, a_handle, a_log, a_state, a_submit, an_end, lawful_logs, token_of

@@ -7,7 +7,7 @@ import pytest
 from streamops.control.attendance import Attendance
 from streamops.reconcile import FindingKind, ReconcileSeverity, reconcile
 from streamops.reconcile.facts import GRACE, FleetFacts, Overdue, StreamFacts, is_recent
-from streamops.supervision import Action, Decision
+from streamops.supervision.decision import Action, Decision
 from support.observations import NOW
 from support.records import a_claim, a_state, a_submit, an_end
 from support.specs import CHECKPOINT, SUPERVISOR

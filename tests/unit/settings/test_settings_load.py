@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from streamops.control.records import ClaimMode
 from streamops.errors import SettingsError
-from streamops.failures import RestartPolicy
+from streamops.failures.policy import RestartPolicy
 from streamops.settings import default_settings_path, load_settings
 from streamops.settings import model as settings_model
 from streamops.settings.load import project_root

@@ -7,8 +7,8 @@ import pytest
 
 from streamops.control.records import Outcome
 from streamops.errors import JobChangedError
-from streamops.failures import FailureClass, Remedy
 from streamops.failures.classify import DriverEvidence, classify
+from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.spark import runner
 from streamops.spark.driver_process import refuse_changed_job
 from streamops.spark.failure import exit_record

@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from streamops.checkpoint import read_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.checkpoint.source_entries import parse_initial_offsets
 from streamops.checkpoint.source_offsets import KafkaOffset
-from streamops.diagnosis.plan import Safety
+from streamops.diagnosis.restart_plan import Safety
 from streamops.errors import BackfillError
 from streamops.spark.backfill_run import PINNED_CONFS
 from streamops.spark.prepared_batch import next_step, prepare_step, read_prepared

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from streamops.checkpoint import CheckpointFacts
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.control.attendance import Attendance
 from streamops.control.drivers import DriverPhase, DriverTraces, ExitRecord, Heartbeat, QueryBeat, QueryStep
 from streamops.control.fold import fold
@@ -27,15 +27,19 @@ from streamops.control.records import (
     UnknownBody,
 )
 from streamops.control.state import Epoch, LogState
-from streamops.failures import FailureClass, Remedy, RestartPolicy
+from streamops.failures.failure_class import FailureClass, Remedy
+from streamops.failures.policy import RestartPolicy
 from streamops.launch import DriverState, DriverStatus
 from streamops.liveness import LivenessKind, StallPolicy
 from streamops.operations.snapshot import ActContext, Declaration
 from streamops.spec import StreamSpec, Trigger
 from streamops.spec.wire import spec_text
 from streamops.status import Phase, StreamStatus, stream_status
-from streamops.supervision import Action, Look, decide
+from streamops.supervision.decide import decide
+from streamops.supervision.decision import Action
 from streamops.supervision.observation import EpochFacts, Observation
+from streamops.supervision.supervisor import Look
+from support.observations import planned
 from support.specs import CHECKPOINT, SUPERVISOR, a_stream, seconds
 
 NOW = datetime.fromisoformat("2026-03-01T12:00:00+00:00")
@@ -121,6 +125,8 @@ def status_of(
         checkpoint=None if epochs else checkpoint,
         registry_conflicts=tuple(conflicts),
     )
+    if observation.checkpoint:
+        observation = planned(observation, spec)
     look = Look(observation=observation, decision=decide(observation, spec, mine=frozenset()))
     return stream_status(look, spec, around=around)
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamops.checkpoint.facts import BrokenFile, CheckpointFacts
 from streamops.checkpoint.offsets import OffsetEntry
-from streamops.checkpoint.reader import BrokenFile, CheckpointFacts
 from streamops.control.drivers import DriverTraces
 from streamops.control.records import (
     Adopted,
@@ -26,8 +26,9 @@ from streamops.control.records import (
     StartRequested,
     StopRequested,
 )
-from streamops.diagnosis.plan import Safety
-from streamops.failures import FailureClass, Remedy, RestartPolicy
+from streamops.diagnosis.restart_plan import Safety
+from streamops.failures.failure_class import FailureClass, Remedy
+from streamops.failures.policy import RestartPolicy
 from streamops.launch import DriverState
 from streamops.spec import StreamSpec
 from streamops.spec.sinks import SinkGuarantee

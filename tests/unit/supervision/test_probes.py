@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from streamops.failures import Remedy
+from streamops.failures.failure_class import Remedy
 from streamops.spec import (
     CustomSink,
     CustomSource,

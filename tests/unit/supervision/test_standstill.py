@@ -3,8 +3,9 @@
 import pytest
 
 from streamops.control.records import ClaimMode, MaintenanceBegun
-from streamops.supervision import Action, Decision, Look
+from streamops.supervision.decision import Action, Decision
 from streamops.supervision.standstill import Standstill, standstill
+from streamops.supervision.supervisor import Look
 from support.observations import NOW, observed
 from support.records import a_claim, a_state, a_submit
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from streamops.checkpoint import CheckpointFacts, read_checkpoint
+from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import inspect_checkpoint
+from streamops.checkpoint.reader import read_checkpoint
 from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset, SourceOffset, parse_source_offset
 from streamops.control.layout import companion_checkpoint, control_folder
 from streamops.diagnosis.last_progress import last_progress
