@@ -192,6 +192,22 @@ def state_ahead(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterato
     )
 
 
+def unchecked_state_file(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """A file of state that is loaded lacks the side file that Hadoop writes with it, and its neighbours have theirs."""
+    lacking = sorted(snapshot.state.checksums.lacking if snapshot.state else ())
+    if not lacking:
+        return
+    yield Finding(
+        rule="unchecked-state-file",
+        severity=Severity.WARNING,
+        file=lacking[0],
+        evidence=f"{listed(lacking, SHOWN)}: no hidden `.crc`, which older and newer files have",
+        meaning="something other than Spark wrote it there: Spark goes on with whatever state is in it, and no error tells",
+        repair=f"compare the files {BACKUP}; of one that was restored, this ends when Spark cleans it up",
+        not_when="where only the `.crc` was deleted",
+    )
+
+
 def changed_state_file(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """A file of state can be loaded, and is not what Hadoop's side file was written for: another file was put in its place."""
     stale = (*(snapshot.state.stale_schemas if snapshot.state else ()), *snapshot.changes.stale)

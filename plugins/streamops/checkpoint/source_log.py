@@ -273,15 +273,16 @@ class _Reading:
 
         Spark writes no id without input (FileStreamSource.fetchMaxOffset, 4.2.0) and keeps their order, so that a missing
         number is an entry that was taken out. The single files tell more, for as long as Spark keeps them: where one has more
-        entries. Where it has others, it may be the one that was edited, and no start reads it.
+        entries of its own id. Where it has others, it may be the one that was edited or replaced, and no start reads it.
         """
         ids = [entry.log_id for entry in compacted]
         kept = Counter(ids)
         single = [log_id for log_id in log.plain if log.newest_compact - log.interval < log_id < log.newest_compact]
         named = {
-            log_id: [entry.path for entry in self._peek(str(log_id))] for log_id in sorted(single)[-MAX_LOG_FILES:]
+            log_id: {entry.path for entry in self._peek(str(log_id)) if entry.log_id == log_id}
+            for log_id in sorted(single)[-MAX_LOG_FILES:]
         }
-        lacking = {log_id for log_id, paths in named.items() if kept[log_id] < len(set(paths))}
+        lacking = {log_id for log_id, paths in named.items() if kept[log_id] < len(paths)}
         if ids == sorted(ids) and ids[0] >= 0 and ids[-1] == log.newest_compact:
             skipped = (gap.first for gap in gaps(set(ids), first=0, last=log.newest_compact))
             lacking |= {log_id for log_id in skipped if not named.get(log_id)}

@@ -244,17 +244,17 @@ class _OperatorReader:
 
     def checked(self, version: int) -> Checksums:
         """The files that are loaded, and beside which checksums lie."""
-        of_spark, of_hadoop = set(), set()
+        of_spark, of_hadoop, lacking = set(), set(), set()
+        newest = max((files.checked_versions.stop - 1 for _, files, _ in self._places()), default=0)
         for folder, files, unique_id in self._places():
             if not files.spark_checked and not files.hadoop_checked:
                 continue
-            names = {
-                files.snapshot_for(version, unique_id),
-                *files.changes_for(version, unique_id, provider=self.provider),
-            }
+            changes = files.changes_for(version, unique_id, provider=self.provider)
+            names = {files.snapshot_for(version, unique_id), *changes}
             of_spark |= {join(folder, name) for name in names & files.spark_checked}
             of_hadoop |= {join(folder, name) for name in names & files.hadoop_checked}
-        return Checksums(of_spark=frozenset(of_spark), of_hadoop=frozenset(of_hadoop))
+            lacking |= {join(folder, name) for name in files.unchecked(changes, upto=newest)}
+        return Checksums(of_spark=frozenset(of_spark), of_hadoop=frozenset(of_hadoop), lacking=frozenset(lacking))
 
     def broken_schemas(self) -> Iterator[BrokenStateFile]:
         """The schemas of the stores, which lie in partition 0, as far as they can't be read."""
@@ -425,6 +425,7 @@ class _Survey:
             checksums=Checksums(
                 of_spark=frozenset().union(*(one.of_spark for one in self._checksums)),
                 of_hadoop=frozenset().union(*(one.of_hadoop for one in self._checksums)),
+                lacking=frozenset().union(*(one.lacking for one in self._checksums)),
             ),
             newest_version=self._newest,
             broken=tuple(self._broken),

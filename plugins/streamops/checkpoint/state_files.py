@@ -6,7 +6,7 @@ that it is whole.
 """
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,6 +15,7 @@ FOLDERS_OF_A_STORE = frozenset({"SSTs", "logs", "_metadata"})
 
 _STATE_FILE = re.compile(r"(0|[1-9][0-9]{0,17})(?:_(.+))?\.(delta|snapshot|changelog|zip)")
 """In the spelling that Spark looks for; longer numbers may not fit into Java's long, and no query comes near."""
+_CHANGES = frozenset({"delta", "changelog"})
 _HDFS_KINDS = ("delta", "snapshot")
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.TID[0-9]+)?\.tmp", re.ASCII)
 
@@ -66,6 +67,24 @@ class StoreFiles:
         if self.deltas or self.snapshots:
             return Provider.MIXED if self.changelogs or self.zips else Provider.HDFS
         return Provider.ROCKSDB if self.changelogs or self.zips else Provider.UNKNOWN
+
+    @property
+    def checked_versions(self) -> range:
+        """From the oldest to the newest version of whose changes Hadoop's side file is there."""
+        found = [_state_file(name) for name in self.hadoop_checked]
+        versions = [known[1][0] for known in found if known and known[0] in _CHANGES]
+        return range(min(versions), max(versions) + 1) if versions else range(0)
+
+    def unchecked(self, names: Iterable[str], *, upto: int) -> Iterator[str]:
+        """Those of changes that lack Hadoop's side file, of versions between the oldest that has one and `upto`.
+
+        Spark's renames write both or none (ChecksumFs, Hadoop 3.4), before the batch is committed.
+        """
+        oldest = self.checked_versions.start if self.checked_versions else upto
+        for name in names:
+            kind, (version, _) = _state_file(name) or ("", (0, ""))
+            if kind in _CHANGES and name not in self.hadoop_checked and oldest < version <= upto:
+                yield name
 
     @property
     def newest_version(self) -> int:

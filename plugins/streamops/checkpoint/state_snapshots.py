@@ -62,6 +62,8 @@ class Checksums:
 
     of_spark: frozenset[str] = frozenset()
     of_hadoop: frozenset[str] = frozenset()
+    lacking: frozenset[str] = frozenset()
+    """Files of changes without Hadoop's, though both an older and a newer one of their operator have theirs."""
 
 
 NO_CHECKSUMS = Checksums()

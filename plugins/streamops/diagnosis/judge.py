@@ -100,6 +100,7 @@ DEPTH_RULES: tuple[Callable[[CheckpointSnapshot, Expectations], Iterator[Finding
     state_file_rules.broken_state_file,
     state_file_rules.state_ahead,
     state_file_rules.changed_state_file,
+    state_file_rules.unchecked_state_file,
     entry_rules.changed_entry,
     order_rules.copied_entry,
     source_log_rules.lost_input,

@@ -422,6 +422,22 @@ LOUD = [
         rules=("changed-state-file",),
     ),
     Row(
+        because="a file of state without Hadoop's side file between two that have theirs",
+        files=files()
+        | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 6)}
+        | dict.fromkeys((f"state/0/0/.{version}.delta.crc" for version in (1, 2, 4, 5)), b""),
+        verdict=WARNING,
+        rules=("unchecked-state-file",),
+    ),
+    Row(
+        because="files of state without Hadoop's side files since some version, as on another file system",
+        files=files()
+        | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 6)}
+        | dict.fromkeys((f"state/0/0/.{version}.delta.crc" for version in (1, 2)), b""),
+        verdict=NOTE,
+        rules=(),
+    ),
+    Row(
         because="a schema in the place of another, by the side file of Hadoop",
         files=files()
         | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 6)}
@@ -498,6 +514,13 @@ LOUD = [
         tracks_async=True,
         verdict=CRITICAL,
         rules=("missing-offsets-of-last-commit", "pending-batch"),
+    ),
+    Row(
+        because="a compact file, and below it a single one whose place another compact file has taken",
+        files={name: content for name, content in files().items() if name != "sources/0/4"}
+        | {"sources/0/3": compacted(range(3)), "sources/0/4.compact": compacted(range(5))},
+        verdict=NOTE,
+        rules=(),
     ),
     Row(
         because="a compact file that lacks an entry",
