@@ -773,6 +773,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
     "no-checkpoint": (Way(name="look", phrase="see whether the address is right"),),
     "unreachable-source-log": (Way(name="look", phrase="see to permissions and storage"),),
     "forgotten-input": (Way(name="times of the log", phrase="set their times back", act=_times_of_the_log),),
+    "renamed-input": (
+        Way(name="names", phrase="give the files their old names back"),
+        Way(name="restore", phrase=r"restore sources/\w+ from a copy", act=_restore_files),
+    ),
+    "unchecked-state-file": (Way(name="compare", phrase="compare the files"),),
     "overwritten-input": (Way(name="new names", phrase="write the new content under new names"),),
     "aged-input": (Way(name="new names", phrase="copy them under new names"),),
     "unseen-input": (Way(name="look", phrase="see whether the address is right"),),

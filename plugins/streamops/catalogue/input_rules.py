@@ -103,6 +103,29 @@ def forgotten_input(found: InputFacts, expected: Expectations, watch: Watch) -> 
     )
 
 
+def renamed_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
+    """A file that was read is gone, and a new one has its very time: it has another name now, or its entry was edited.
+
+    The log knows files by their addresses, so that it is read again (FileStreamSource, tried on 4.2.0).
+    """
+    limit = _age_limit(found, expected) if found.recorded else None
+    pairs = [(was, now) for was, now in found.renamed if limit is None or now.modified_at >= limit]
+    if not pairs:
+        return
+    names = [f"{was.address.rpartition('/')[2]} → {now.address.rpartition('/')[2]}" for was, now in pairs]
+    evidence = f"{len(pairs)} files were read under names that are gone, and lie there as new: {_named(names)}"
+    yield Finding(
+        rule="renamed-input",
+        severity=Severity.CRITICAL,
+        file=found.source,
+        evidence=evidence,
+        meaning="the source does not know them under the new names, and reads them again",
+        repair=f"give the files their old names back; if nobody renamed them, restore {found.source} from a copy",
+        not_when="when they are other files, which only have the same times",
+        start=StartEffect(kind=AtStart.UNDECIDED, summary=f"{evidence}: they are read again"),
+    )
+
+
 def replaced_input(found: InputFacts, expected: Expectations, watch: Watch) -> Iterator[Finding]:
     """A file that the next batch reads was written again after the source had taken it for that batch.
 
@@ -174,7 +197,9 @@ def waiting_input(found: InputFacts, expected: Expectations, watch: Watch) -> It
     if found.is_moved:
         return
     limit = _age_limit(found, expected) if found.recorded else None
-    waiting = [file for file in found.unread if limit is None or file.modified_at >= limit]
+    renamed = {now.address for _, now in found.renamed}
+    young = [file for file in found.unread if limit is None or file.modified_at >= limit]
+    waiting = [file for file in young if file.address not in renamed]
     if not waiting:
         return
     oldest = min(file.modified_at for file in waiting)

@@ -135,6 +135,7 @@ INPUT_RULES: tuple[Callable[[InputFacts, Expectations, Watch], Iterator[Finding]
     input_rules.moved_input,
     input_rules.foreign_input,
     input_rules.forgotten_input,
+    input_rules.renamed_input,
     input_rules.replaced_input,
     input_rules.overwritten_input,
     input_rules.aged_input,

@@ -5,6 +5,7 @@ only, so a file of the same name with another content is an old acquaintance, an
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -85,6 +86,24 @@ class InputFacts:
         """Files that no batch has taken; none where that can't be told."""
         known = {file.address for file in self.recorded}
         return tuple(file for file in self.files if file.address not in known) if self.is_whole else ()
+
+    @property
+    def renamed(self) -> tuple[tuple[RecordedFile, InputFile], ...]:
+        """Files that were read and are not there, each with the one unread file that has its very time.
+
+        Only where a file that was read before is still there: what cleans a folder up begins with the oldest.
+        """
+        here = {file.address for file in self.files}
+        kept = next((index for index, file in enumerate(self.recorded) if file.address in here), len(self.recorded))
+        at = Counter(file.modified_at for file in self.files)
+        unread = {file.modified_at: file for file in self.unread if at[file.modified_at] == 1}
+        gone = [file for file in self.recorded[kept:] if file.address not in here]
+        times = Counter(file.modified_at for file in gone)
+        return tuple(
+            (file, unread[file.modified_at])
+            for file in gone
+            if file.modified_at in unread and times[file.modified_at] == 1
+        )
 
 
 def read_input(

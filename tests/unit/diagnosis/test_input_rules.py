@@ -76,6 +76,18 @@ LOUD = {
         facts([there("a", 8 * DAY)], [read("b", HOUR)]),
         ("aged-input", WARNING),
     ),
+    "a file that was read has another name now": (
+        facts([there("a", 2 * HOUR), there("b.done")], [read("a", 2 * HOUR), read("b")]),
+        ("renamed-input", CRITICAL),
+    ),
+    "files that were read are cleaned up, and one of their times waits": (
+        facts([there("c", HOUR)], [read("a", 2 * HOUR), read("b", HOUR)]),
+        ("waiting-input", NOTE),
+    ),
+    "one of many files of one moment is gone": (
+        facts([there("a", 2 * HOUR), there("c"), there("d")], [read("a", 2 * HOUR), read("b")]),
+        ("waiting-input", NOTE),
+    ),
     "a file waits": (facts([there("a"), there("b")], [read("a")]), ("waiting-input", NOTE)),
     "nothing was read yet, and a file of last year waits": (facts([there("a", 365 * DAY)]), ("waiting-input", NOTE)),
 }
