@@ -5,13 +5,16 @@
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from streamops.catalogue.watch import Watch
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.diagnosis.restart_plan import RestartPlan, Safety
 from streamops.engines import PINNED
+from streamops.places.input_files import read_input
 from streamops.storage.local import LocalStorage
 from support.damage_matrix import DEPTH_ROWS, OFFSET_ROWS, ROWS
 from support.plans import plan_of
@@ -237,6 +240,23 @@ def test_a_batch_whose_input_is_gone_is_committed_without_it_and_was_foretold_so
     assert error == ""
     assert ran == [4, 5]
     ledger["agree"].append({"row": "P20", "foretold": foretold.summary, "expected_error": "", "ran": ran})
+
+
+def test_input_that_has_another_name_since_it_was_read_is_read_again_and_was_foretold_so(spark, tmp_path, ledger):
+    """One file waits, and two batches run."""
+    query = five_batches(spark, tmp_path)
+    (query.inputs / "4.json").rename(query.inputs / "4.done.json")
+    storage, checkpoint = LocalStorage(), f"file://{query.checkpoint}"
+    snapshot = inspect_checkpoint(storage, checkpoint)
+    found = read_input(storage, checkpoint, snapshot, address=f"file://{query.inputs}")
+    foretold = plan_of(snapshot, engine=PINNED, watch=Watch(now=datetime.now(UTC)), source_inputs=(found,))
+
+    ran, error = query.run()
+
+    assert foretold.safety is Safety.BLOCKED
+    assert "they are read again" in foretold.summary
+    assert (ran, error) == ([5, 6], "")
+    ledger["agree"].append({"row": "renamed input", "foretold": foretold.summary, "expected_error": "", "ran": ran})
 
 
 @pytest.mark.parametrize(

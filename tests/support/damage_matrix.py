@@ -295,6 +295,11 @@ def _renumbered(text: str) -> str:
     return text.replace('"batchId":3', '"batchId":40')
 
 
+def _without_path(text: str) -> str:
+    """An entry of a source's log that names no file."""
+    return json.dumps(json.loads(text) | {"path": None}, separators=(",", ":"))
+
+
 def _source(
     text: str, *, code: str, runs: int | None = None, error: str = "", batch: int = 4, pending: bool = False
 ) -> Row:
@@ -347,6 +352,16 @@ OFFSET_ROWS = (
     Row(code="Q7e", damage=(put("sources/0/0", b""),), runs=None, error="Incomplete log file"),
     Row(code="Q7f", damage=(line("sources/0/0", 1, instead("v")),), runs=None, error="MALFORMED_LOG_FILE"),
     Row(code="Q7g", damage=(line("sources/0/3", 2, _renumbered),), runs=5),
+    Row(code="Q7h", damage=(line("sources/0/3", 2, _without_path),), runs=5, repeats=True),
+    Row(
+        code="Q7i", damage=(line("sources/0/4", 2, _without_path),), runs=None, error='Cannot invoke "String.length()"'
+    ),
+    Row(
+        code="Q7j",
+        damage=(line("sources/0/4", 2, _without_path), gone("commits/4")),
+        runs=None,
+        error='Cannot invoke "String.length()"',
+    ),
     Row(code="Q8a", damage=(follows("offsets/4", b"\xff"),), runs=None, error="Input length = 1"),
     Row(code="Q8b", damage=(follows("offsets/3", b"\xff"),), runs=None, error="Input length = 1"),
     Row(code="Q8c", damage=(follows("commits/4", b"\xff"),), runs=None, error="Input length = 1"),

@@ -13,7 +13,7 @@ from streamops.checkpoint.compact_log import COMPACT_SUFFIX, CompactLog
 from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot, FileSource, input_written_down
 from streamops.checkpoint.layout import OFFSETS
-from streamops.checkpoint.source_log import NEGATIVE_BATCH, SourceLogFacts
+from streamops.checkpoint.source_log import NEGATIVE_BATCH, NULL_PATH, SourceLogFacts
 from streamops.checkpoint.source_offsets import FileOffset, KafkaOffset
 from streamops.clock import CLOCK_ERROR
 from streamops.formatting import listed
@@ -165,6 +165,7 @@ def _source_log_error(reason: str) -> str:
         ("is no version", "MALFORMED_LOG_FILE"),
         ("is no UTF-8", "Input length = "),
         (NEGATIVE_BATCH, "assertion failed"),
+        (NULL_PATH, 'Cannot invoke "String.length()"'),
     )
     return next((error for words, error in told if words in reason), reason)
 

@@ -33,7 +33,8 @@ class SourceFile:
     """An input file that a batch of a file source took."""
 
     path: str
-    """An absolute URI, as Spark wrote it."""
+    """An absolute URI, as Spark wrote it; empty where it is null: Spark takes such an entry, and knows no file by it. A batch
+    that reads it fails (FileStreamSource.getBatch, tried on 4.2.0)."""
     modified_ms: int
     log_id: int
 
@@ -88,6 +89,8 @@ def content_kind(content: bytes) -> SourceKind:
 def _entry(line: str, *, place: str) -> SourceFile:
     entry = json_object(line, place=place)
     path, modified, log_id = entry.get("path"), _whole(entry.get("timestamp")), _whole(entry.get("batchId"))
+    if path is None and "path" in entry:
+        path = ""
     if not isinstance(path, str) or modified is None or log_id is None:
         raise CheckpointError(f"{place}: an entry has a path, a timestamp and a batchId")
     return SourceFile(path=path, modified_ms=modified, log_id=log_id)

@@ -39,6 +39,7 @@ MAX_LOG_FILES = 100
 MAX_INPUT_FILES = 10_000
 SHOWN = 20
 NEGATIVE_BATCH = "has a negative batchId"
+NULL_PATH = "path is null"
 
 _FOLDER = re.compile(r"[A-Za-z0-9_]{1,255}")
 _DELTA_SCHEMA_LOG = "_schema_log"
@@ -198,6 +199,8 @@ class _Reading:
         self._exchanged: tuple[int, ...] = ()
         self._left_out: tuple[int, ...] = ()
         self._entries: dict[str, list[SourceFile]] = {}
+        self._nameless: dict[str, list[int]] = {}
+        """Ids of entries without a path."""
         self._unread: list[str] = []
         self._gone = False
         """Whether a file was cleaned up since the listing: what it held is in a compact file by now."""
@@ -233,16 +236,17 @@ class _Reading:
         )
         if any(gap.first <= newest_compact for gap in missing):
             own.discard(newest_compact)
-            self._take(log.file_name(newest_compact), log_ids, without=own)
+            self._take(log.file_name(newest_compact), log_ids, without=own, is_restored=is_restored)
         wanted = sorted(own)
         for log_id in wanted[:MAX_LOG_FILES]:
-            self._take(log.file_name(log_id), range(log_id, log_id + 1))
+            self._take(log.file_name(log_id), range(log_id, log_id + 1), is_restored=is_restored)
         self._unread.extend(f"{self._path}/{log.file_name(log_id)}" for log_id in wanted[MAX_LOG_FILES:])
 
     def take_ahead(self, log: CompactLog, *, above: int) -> None:
         """The ids that the source has written down, and no batch has planned."""
         for log_id in sorted(known for known in log.plain | log.compact if known > above and log.holds(known))[:SHOWN]:
             self._ahead += [entry for entry in self._entries_of(log.file_name(log_id)) if entry.log_id == log_id]
+            self._tell_nameless(log.file_name(log_id), range(log_id, log_id + 1))
 
     def compare_ids(self, log: CompactLog, *, compact_bytes: int | None) -> None:
         """Whether each id from the newest compact file on, which is what a start reads, has entries of its own."""
@@ -279,7 +283,7 @@ class _Reading:
         kept = Counter(ids)
         single = [log_id for log_id in log.plain if log.newest_compact - log.interval < log_id < log.newest_compact]
         named = {
-            log_id: {entry.path for entry in self._peek(str(log_id)) if entry.log_id == log_id}
+            log_id: {entry.path for entry in self._peek(str(log_id)) if entry.log_id == log_id and entry.path}
             for log_id in sorted(single)[-MAX_LOG_FILES:]
         }
         lacking = {log_id for log_id, paths in named.items() if kept[log_id] < len(paths)}
@@ -344,16 +348,25 @@ class _Reading:
             self._broken[file] = BrokenSourceFile(file=file, reason=str(error))
         return kind
 
-    def _take(self, name: str, log_ids: range, *, without: Set[int] = frozenset()) -> None:
+    def _take(self, name: str, log_ids: range, *, without: Set[int] = frozenset(), is_restored: bool = False) -> None:
         found = [entry for entry in self._entries_of(name) if entry.log_id in log_ids and entry.log_id not in without]
+        if not is_restored:
+            self._tell_nameless(name, log_ids)
         self._files_total += len(found)
         self._files.extend(found[: MAX_INPUT_FILES - len(self._files)])
 
+    def _tell_nameless(self, name: str, log_ids: range) -> None:
+        """What the next batch reads, or the last one has read, a start asks for: there an entry without a path is in the way."""
+        if any(log_id in log_ids for log_id in self._nameless.get(name, ())):
+            file = f"{self._path}/{name}"
+            self._broken[file] = BrokenSourceFile(file=file, reason=f"{file}: an entry's {NULL_PATH}")
+
     def _entries_of(self, name: str) -> list[SourceFile]:
-        """Of one file, read once; none where it can't be read."""
+        """Of one file, read once: those that name an input file; none where it can't be read."""
         if name not in self._entries:
-            entries = self._read(name, lambda content, file: parse_source_entries(content, address=file))
-            self._entries[name] = entries or []
+            entries = self._read(name, lambda content, file: parse_source_entries(content, address=file)) or []
+            self._entries[name] = [entry for entry in entries if entry.path]
+            self._nameless[name] = [entry.log_id for entry in entries if not entry.path]
         return self._entries[name]
 
     def _read(self, name: str, parse: Callable[[bytes, str], T]) -> T | None:
