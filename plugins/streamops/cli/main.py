@@ -37,6 +37,7 @@ COMMANDS = {
     "batches": ("streamops.cli.batches:batches", "Show what batches cost, step by step."),
     "dlq": ("streamops.cli.dlq:dlq", "Show or replay records that could not be parsed."),
     "history": ("streamops.cli.stream_reports:history", "Show who did what to a stream, when and why."),
+    "explain": ("streamops.cli.stream_reports:explain", "Tell the last hours of a stream in five sentences."),
     "logs": ("streamops.cli.stream_reports:logs", "Show the end of a driver's log."),
     "supervise": ("streamops.cli.supervise:supervise", "Keep streams running, without Airflow."),
     "reconcile": ("streamops.cli.reconcile:reconcile", "Compare what is declared with what runs."),

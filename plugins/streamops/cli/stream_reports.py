@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamops.backfill.status import BackfillStatus
-from streamops.cli.options import AsJson, Stream, Streams, session_of
+from streamops.cli.options import AsJson, Stream, Streams, duration, session_of
 from streamops.cli.wiring import Session
 from streamops.clock import Clock
 from streamops.control.records import DriverEnded, DriverHandle, Record, Submitted
 from streamops.errors import LaunchError, ObjectNotFoundError, SettingsError, StreamOpsError
+from streamops.explanation import explain as explain_stream
 from streamops.fleet.bounded_pool import work_on
 from streamops.fleet.newest_verdicts import LIMITS, newest_verdicts
 from streamops.kafka.broker import access_of
@@ -274,6 +275,32 @@ def history(
     session = session_of(context)
     desk = session.desk(session.spec(stream))
     output(as_json=as_json).history(desk.history(limit=limit, acts_only=acts))
+
+
+def explain(
+    context: typer.Context,
+    stream: Stream,
+    last: Annotated[
+        timedelta,
+        typer.Option(metavar="DURATION", parser=duration, help="How far back, for example 90m, 6h or 2d."),
+    ] = "6h",  # type: ignore[assignment]
+    as_json: AsJson = False,
+) -> None:
+    """Tell the last hours of a stream in five sentences: where it stands, its drivers, its batches, what people asked for,
+    and its data.
+
+    The first thing to read when one is called. Reads only: the control log from its end, one look as `status` takes it, and
+    the newest verdicts.
+
+    Exit code: that of `streamops status STREAM`.
+    """
+    session = session_of(context)
+    spec, now = session.spec(stream), session.clock.now()
+    found = statuses_of((spec,), session.look, around=session.surroundings, patience=session.wiring.patience)
+    (status,) = _with_dags(_with_verdicts(found, (spec,), session), session)
+    records = session.desk(spec).records_since(now - last) if status.is_read else ()
+    output(as_json=as_json).explanation(explain_stream(status, records, now=now, window=last))
+    raise typer.Exit(exit_code((status,), ()))
 
 
 FOLLOW_POLL = timedelta(milliseconds=500)

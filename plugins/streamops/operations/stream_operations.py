@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import islice
 
 from streamops.clock import Clock
 from streamops.control.attendance import read_attendance
@@ -21,8 +22,8 @@ from streamops.operations.act_plans import (
     plan_stop,
     refuse_if_seen_alive,
 )
-from streamops.operations.history import History, newest_history
-from streamops.operations.log_tail import FoundRequest, find_request, records_backwards
+from streamops.operations.history import READ_LIMIT, Entries, History, newest_history
+from streamops.operations.log_tail import FoundRequest, UnreadableRecord, find_request, records_backwards
 from streamops.operations.requests import Requests
 from streamops.operations.snapshot import ActContext, StreamSnapshot, declaration_of
 from streamops.spec import StreamSpec
@@ -182,6 +183,15 @@ class StreamOperations:
         """The newest entries of the control log. StorageError."""
         backwards = records_backwards(self._storage, control_folder(self.spec.checkpoint))
         return newest_history(self.spec.name, backwards, limit=limit, acts_only=acts_only)
+
+    def records_since(self, since: datetime) -> Entries:
+        """The records from a moment on, and the one before them, oldest first; at most READ_LIMIT. StorageError."""
+        found: list[Record | UnreadableRecord] = []
+        for record in islice(records_backwards(self._storage, control_folder(self.spec.checkpoint)), READ_LIMIT):
+            found.append(record)
+            if isinstance(record, Record) and record.at < since:
+                break
+        return found[::-1]
 
     def find(self, mark: str, *, since: datetime) -> FoundRequest | None:
         """A request that carries the mark in its reason and was recorded since then. StorageError."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from rich.text import Text
 
+from streamops.explanation import Explanation
 from streamops.operations.act_plan import Act, Stage
 from streamops.operations.history import History
 from streamops.operations.snapshot import StartForecast
@@ -69,6 +70,9 @@ class JsonOutput:
 
     def history(self, history: History) -> None:
         self._print(dataclasses.asdict(history))
+
+    def explanation(self, explanation: Explanation) -> None:
+        self._print(dataclasses.asdict(explanation) | {"ends": dict(explanation.ends)})
 
     def outlook(self, outlook: StartForecast) -> None:
         self._print(dataclasses.asdict(outlook))
@@ -153,6 +157,10 @@ class Output(Protocol):
         """What was done to a stream."""
         ...
 
+    def explanation(self, explanation: Explanation) -> None:
+        """The last hours of a stream."""
+        ...
+
     def outlook(self, outlook: StartForecast) -> None:
         """What a start now would do."""
         ...
@@ -220,6 +228,12 @@ class TextOutput:
     def history(self, history: History) -> None:
         for line in history_lines(history):
             self._console.print(line)
+
+    def explanation(self, explanation: Explanation) -> None:
+        for sentence in explanation.sentences:
+            self._console.print(sentence)
+        if explanation.unreadable_records:
+            self._console.print(f"{explanation.unreadable_records} records of its control log can't be read.")
 
     def outlook(self, outlook: StartForecast) -> None:
         for line in outlook_lines(outlook):
