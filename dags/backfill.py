@@ -8,9 +8,9 @@ steps, and clearing it goes on. It begins as a dry run: untick that when the pla
 
 from airflow.sdk import Param
 
-from streamops.airflow.backfill_operators import CHUNK, RANGE_FORM, BackfillOperator, PlanBackfillOperator
 from streamops.airflow.declared_fleet import declared_fleet, reason_param
 from streamops.airflow.explicit_dag import FORMS_AT_ONCE, explicit_dag
+from streamops.airflow.operators.backfill import CHUNK, RANGE_FORM, BackfillOperator, PlanBackfillOperator
 
 fleet = declared_fleet(__file__, "backfill")
 

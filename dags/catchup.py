@@ -8,7 +8,7 @@ from airflow.sdk import Param
 
 from streamops.airflow.declared_fleet import declared_fleet, reason_param
 from streamops.airflow.explicit_dag import FORMS_AT_ONCE, explicit_dag
-from streamops.airflow.run_operator import RunOperator
+from streamops.airflow.operators.run import RunOperator
 
 fleet = declared_fleet(__file__, "catchup")
 

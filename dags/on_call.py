@@ -8,9 +8,9 @@ does the rest: the stream's own DAG must not be paused.
 
 from airflow.sdk import Param
 
-from streamops.airflow.act_operators import ACTS, ActOperator, ApproveActOperator, PlanActOperator, VerifyActOperator
 from streamops.airflow.declared_fleet import approved_param, declared_fleet, reason_param
 from streamops.airflow.explicit_dag import FORMS_AT_ONCE, URGENT, explicit_dag
+from streamops.airflow.operators.acts import ACTS, ActOperator, ApproveActOperator, PlanActOperator, VerifyActOperator
 
 fleet = declared_fleet(__file__, "on_call")
 

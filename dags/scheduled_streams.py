@@ -8,7 +8,7 @@ from airflow.sdk import Asset, CronTriggerTimetable
 
 from streamops.airflow.declared_fleet import declared_fleet
 from streamops.airflow.explicit_dag import URGENT, explicit_dag
-from streamops.airflow.run_operator import RunOperator
+from streamops.airflow.operators.run import RunOperator
 from streamops.airflow.stream_doc import doc_of
 
 fleet = declared_fleet(__file__, "scheduled_streams")
@@ -20,6 +20,7 @@ for stream in fleet.scheduled:
         schedule=CronTriggerTimetable(stream.schedule.cron, timezone=stream.schedule.timezone),
         tags=["catchup"],
         doc=doc_of(stream, form=fleet.dag_id("streamops_ops")),
+        shown=stream.airflow,
         weight=URGENT,
     ):
         RunOperator(

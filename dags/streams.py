@@ -9,8 +9,8 @@ from airflow.utils.types import DagRunType
 from streamops.airflow.declared_fleet import declared_fleet
 from streamops.airflow.explicit_dag import URGENT, explicit_dag
 from streamops.airflow.operators import StreamOperator
-from streamops.airflow.run_due import run_due
 from streamops.airflow.stream_doc import doc_of
+from streamops.airflow.triggers.run_due import run_due
 
 fleet = declared_fleet(__file__, "streams")
 
@@ -22,6 +22,7 @@ for stream in fleet.live:
         schedule=[run_due(dag_id, stream=stream.name, config=fleet.config)],
         tags=["stream"],
         doc=doc_of(stream, form=fleet.dag_id("streamops_ops")),
+        shown=stream.airflow,
         weight=URGENT,
         # A manual run would queue for ever behind the one that lives.
         run_types=[DagRunType.ASSET_TRIGGERED],

@@ -34,7 +34,7 @@ os.environ.update(
     AIRFLOW__LOGGING__NAMESPACE_LEVELS="airflow.task.operators.streamops=INFO",
 )
 
-from streamops.airflow import wiring  # noqa: E402
+from streamops.airflow import services  # noqa: E402
 from streamops.clock import SystemClock  # noqa: E402
 from streamops.control.layout import control_folder  # noqa: E402
 from streamops.control.log import LogReader  # noqa: E402
@@ -105,7 +105,7 @@ class Place:
         return control_folder(self.project.address(f"data/checkpoints/{STREAM}"))
 
     def supervisor(self, *, may_submit: bool = True) -> Supervisor:
-        return wiring.build_supervisor(STREAM, self.config, actor="airflow:test", may_submit=may_submit)
+        return services.build_supervisor(STREAM, self.config, actor="airflow:test", may_submit=may_submit)
 
     def person(self) -> Requests:
         """Somebody at a terminal."""
@@ -227,5 +227,5 @@ class Eyes:
 @pytest.fixture
 def eyes(monkeypatch):
     eyes = Eyes()
-    monkeypatch.setattr(wiring, "storage_for", eyes)
+    monkeypatch.setattr(services, "storage_for", eyes)
     return eyes

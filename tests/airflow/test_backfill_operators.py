@@ -5,7 +5,7 @@ import json
 import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from streamops.airflow.run_trigger import RunTrigger
+from streamops.airflow.triggers.run import RunTrigger
 from streamops.control.records import ClaimMode, Outcome
 from support.airflow_backfills import NAME, BackfillPlace
 

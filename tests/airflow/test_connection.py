@@ -5,8 +5,8 @@ import json
 import pytest
 from airflow.sdk.exceptions import TaskDeferred
 
+from streamops.airflow.hooks.spark import with_connection
 from streamops.airflow.operators import StreamOperator
-from streamops.airflow.wiring import with_connection
 from streamops.errors import SettingsError
 from streamops.launch.local import spark_submit_command
 from streamops.supervision.bundle import submit_request

@@ -11,8 +11,8 @@ from airflow.sdk.exceptions import AirflowFailException, ParamValidationError
 from airflow.serialization.serialized_objects import DagSerialization
 
 from streamops.airflow.operators import StreamOperator
-from streamops.airflow.run_due import RunDueTrigger
-from streamops.airflow.run_operator import RunOperator
+from streamops.airflow.operators.run import RunOperator
+from streamops.airflow.triggers.run_due import RunDueTrigger
 from support.dags import (
     BACKFILL_DAG,
     CATCHUP_DAG,
@@ -74,6 +74,32 @@ def with_a_bad_stream(project):
 def test_the_shipped_dags_import_without_errors(shipped):
     assert shipped.import_errors == {}
     assert set(shipped.dags) == {ORDERS, BY_THE_HOUR, *FLEET}
+
+
+@pytest.mark.parametrize("kind", ["live", "scheduled"])
+def test_a_stream_is_shown_as_it_declares(project, kind):
+    shown = {
+        "owner": "payments",
+        "display_name": "Orders → silver",
+        "tags": ["tier-1"],
+        "runbook": "https://wiki/orders",
+    }
+    scheduled = {"mode": "scheduled", "trigger": {"available_now": True}, "schedule": {"cron": "@hourly"}}
+    changes = scheduled if kind == "scheduled" else {}
+    project.load(streams={"orders": a_declared_stream("orders", airflow=shown, **changes)})
+
+    bag = dag_bag(project.file)
+    dag = bag.dags["catchup__orders" if kind == "scheduled" else "stream__orders"]
+
+    assert (dag.owner, dag.dag_display_name, dag.owner_links) == (
+        "payments",
+        "Orders → silver",
+        {"payments": "https://wiki/orders"},
+    )
+    assert {"streamops", "tier-1"} < dag.tags
+    assert "<https://wiki/orders>" in dag.doc_md
+    assert bag.dags[OPS_DAG].owner == "streamops"
+    DagSerialization.to_dict(dag)
 
 
 def test_a_stream_is_supervised_by_one_task(orders):

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from streamops.airflow.declared_supervisor import DeclaredSupervisor
+from streamops.airflow.triggers.declared_supervisor import DeclaredSupervisor
 from streamops.errors import SettingsError
 from streamops.settings import load_settings
 from support.settings import a_declared_stream, a_project

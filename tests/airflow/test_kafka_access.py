@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from streamops.airflow.kafka_access import kafka_access
+from streamops.airflow.hooks.kafka import kafka_access
 from streamops.errors import SettingsError
 from streamops.kafka.broker import KafkaAccess
 from streamops.spec import KafkaSource

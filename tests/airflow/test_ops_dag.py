@@ -16,8 +16,8 @@ from airflow.sdk.exceptions import AirflowFailException, ParamValidationError, T
 from airflow.serialization.serialized_objects import DagSerialization
 from airflow.triggers.base import BaseTrigger
 
-from streamops.airflow import act_trigger, services
-from streamops.airflow.act_operators import (
+from streamops.airflow import services
+from streamops.airflow.operators.acts import (
     APPROVED_WITHIN,
     ActOperator,
     ActRequest,
@@ -25,7 +25,8 @@ from streamops.airflow.act_operators import (
     PlanActOperator,
     VerifyActOperator,
 )
-from streamops.airflow.act_trigger import ActTrigger
+from streamops.airflow.triggers import act as act_trigger
+from streamops.airflow.triggers.act import ActTrigger
 from streamops.control.layout import record_address
 from streamops.control.log import ControlLog, LogReader
 from streamops.control.records import Parked, Released, StopRequested

@@ -7,8 +7,8 @@ import json
 import pytest
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
-from streamops.airflow import run_due
-from streamops.airflow.run_due import RunDueTrigger
+from streamops.airflow.triggers import run_due
+from streamops.airflow.triggers.run_due import RunDueTrigger
 from streamops.control import attendance
 from streamops.control.log import ControlLog
 from streamops.control.records import Parked

@@ -10,8 +10,8 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowRuntimeError, Ai
 from airflow.sdk.execution_time import task_runner
 from airflow.sdk.execution_time.comms import ErrorResponse, GetTaskStates, TaskStatesResult
 
-from streamops.airflow import run_operator
-from streamops.airflow.run_trigger import RunTrigger
+from streamops.airflow.operators import run as run_operator
+from streamops.airflow.triggers.run import RunTrigger
 from streamops.control.records import ClaimMode, Outcome
 from support.airflow_runs import HOUR, SCHEDULED, RunPlace
 from support.waiting import eventually

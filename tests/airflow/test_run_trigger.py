@@ -11,8 +11,9 @@ from airflow.sdk.exceptions import AirflowRuntimeError, ErrorType
 from airflow.sdk.execution_time import task_runner
 from airflow.sdk.execution_time.comms import ErrorResponse, GetTaskStates, TaskStatesResult
 
-from streamops.airflow import run_trigger, triggers
-from streamops.airflow.run_trigger import RunTrigger
+from streamops.airflow.triggers import run as run_trigger
+from streamops.airflow.triggers import stream as triggers
+from streamops.airflow.triggers.run import RunTrigger
 from streamops.control.records import Outcome
 from streamops.settings import in_force
 from support.airflow_runs import RunPlace

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from airflow.triggers.base import BaseTrigger
 
-from streamops.airflow import triggers
 from streamops.airflow.triggers import StreamTrigger
+from streamops.airflow.triggers import stream as triggers
 from streamops.control import attendance
 from streamops.control.log import ControlLog
 from streamops.control.records import Parked

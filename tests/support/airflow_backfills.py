@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from airflow.sdk.exceptions import TaskDeferred
 
+from streamops.airflow import services
 from streamops.airflow import services as act_desk
-from streamops.airflow import wiring
-from streamops.airflow.backfill_operators import BackfillOperator, PlanBackfillOperator
+from streamops.airflow.operators.backfill import BackfillOperator, PlanBackfillOperator
 from streamops.backfill.backfill_service import backfill_spec
 from streamops.clock import SystemClock
 from streamops.control import codec
@@ -47,7 +47,7 @@ class BackfillPlace:
         self.broker = FakeBroker(SystemClock())
         self.broker.has("orders", (0, 1000), (0, 200))
         monkeypatch.setattr(act_desk, "ConfluentBroker", lambda access, clock: self.broker)
-        monkeypatch.setattr(wiring, "cluster_of", lambda clock, access=None: lambda spec: self.broker)
+        monkeypatch.setattr(services, "cluster_of", lambda clock, access=None: lambda spec: self.broker)
         place.declare()
 
     def context(self, **form: Any) -> dict[str, Any]:
@@ -144,7 +144,7 @@ class BackfillPlace:
     def supervisor(self) -> Supervisor:
         """Another one, which sees the backfill through as well."""
         state_root = load_settings(self.place.config).state_root
-        return wiring.supervisor_of(self._spec, state_root=state_root, actor="airflow:test", may_submit=True)
+        return services.supervisor_of(self._spec, state_root=state_root, actor="airflow:test", may_submit=True)
 
     def kill_drivers(self) -> None:
         for handle in self.handles if NAME in self.names else ():

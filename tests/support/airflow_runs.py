@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from airflow.sdk.exceptions import TaskDeferred
 
-from streamops.airflow import wiring
-from streamops.airflow.run_operator import RunOperator
+from streamops.airflow import services
+from streamops.airflow.operators.run import RunOperator
 from streamops.clock import SystemClock
 from streamops.control import codec
 from streamops.control.attendance import Attendance, attendance_address
@@ -59,7 +59,7 @@ class RunPlace:
         self.place = place
         self.broker = FakeBroker(SystemClock())
         self.broker.has("orders", (0, 30), (0, 40))
-        monkeypatch.setattr(wiring, "cluster_of", lambda clock, access=None: lambda spec: self.broker)
+        monkeypatch.setattr(services, "cluster_of", lambda clock, access=None: lambda spec: self.broker)
         place.declare(**SCHEDULED)
 
     def task(self, **form: Any) -> RunOperator:

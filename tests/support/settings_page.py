@@ -21,8 +21,8 @@ PAGE = ROOT / "docs" / "settings.md"
 SCHEMA = ROOT / "config" / "streams.schema.json"
 MARK = "## All settings\n"
 HEAD = f"""{MARK}
-Generated from the model that reads the file. `defaults` may hold `catchup`, `keep`, `launch`, `restart`, `stall`, `state`,
-`timings` and `trigger` for all streams. `streamops config schema` prints the same as JSON schema, which
+Generated from the model that reads the file. `defaults` may hold `airflow`, `catchup`, `keep`, `launch`, `restart`, `stall`,
+`state`, `timings` and `trigger` for all streams. `streamops config schema` prints the same as JSON schema, which
 `config/streams.schema.json` holds for editors: `# yaml-language-server: $schema=streams.schema.json`.
 """
 

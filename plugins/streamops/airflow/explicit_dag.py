@@ -14,6 +14,8 @@ from typing import Any
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout
 
+from streamops.spec import AirflowSpec
+
 # Moving it would change every DAG's schedule; that it lies in the past is all that counts.
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -65,8 +67,13 @@ def explicit_dag(
     weight: int = PLAIN,
     runs_at_once: int = 1,
     run_types: Collection[Any] | None = None,
+    shown: AirflowSpec | None = None,
 ) -> DAG:
-    """A DAG without tasks yet. `run_limit` None is no limit: there is no default for it in Airflow."""
+    """A DAG without tasks yet. `run_limit` None is no limit: there is no default for it in Airflow.
+
+    `shown`: how a stream is to be shown; a DAG of the fleet is shown as it is.
+    """
+    shown = shown or AirflowSpec()
     return DAG(
         dag_id=dag_id,
         description=description,
@@ -83,9 +90,11 @@ def explicit_dag(
         allowed_run_types=run_types,
         params=dict(params) if params else None,
         doc_md=doc,
-        tags={"streamops", *tags},
+        tags={"streamops", *tags, *shown.tags},
+        dag_display_name=shown.display_name or dag_id,
+        owner_links={shown.owner: shown.runbook} if shown.runbook else {},
         default_args={
-            "owner": "streamops",
+            "owner": shown.owner,
             "execution_timeout": slice_limit,
             "retries": TRIES_AGAIN,
             "retry_delay": timedelta(seconds=SECONDS_BETWEEN_TRIES),

@@ -12,8 +12,8 @@ from typing import Any, cast
 from airflow.sdk.exceptions import AirflowFailException, AirflowRuntimeError
 
 from streamops.airflow.explicit_dag import tried_once
-from streamops.airflow.kafka_access import kafka_access
-from streamops.airflow.wiring import supervisor_of
+from streamops.airflow.hooks.kafka import kafka_access
+from streamops.airflow.services import supervisor_of
 from streamops.clock import SystemClock
 from streamops.fleet.newest_verdicts import VerdictPorts, newest_verdicts
 from streamops.kafka.confluent import ConfluentBroker

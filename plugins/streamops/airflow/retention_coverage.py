@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streamops.airflow.explicit_dag import tried_once
-from streamops.airflow.kafka_access import kafka_access
+from streamops.airflow.hooks.kafka import kafka_access
 from streamops.airflow.verdict_rounds import VerdictRounds
 from streamops.clock import SystemClock
 from streamops.fleet.coverage_round import CoveragePace, CoveragePorts, look_at_coverage, run_coverage_round

@@ -15,10 +15,13 @@ def doc_of(spec: StreamSpec, *, form: str) -> str:
         "checkpoint": spec.checkpoint,
         "trigger": f"{spec.trigger.kind}{every}",
         "master": spec.launch.connection or spec.launch.master,
+        "owner": spec.airflow.owner,
     }
     table = "\n".join(f"| {name} | {_cell(value)} |" for name, value in rows.items())
     told = _LIVE if spec.mode is Mode.LIVE else _BOUNDED
-    return f"{_cell(spec.description)}\n\n| | |\n|---|---|\n{table}\n\n{told.format(stream=spec.name, form=form)}\n"
+    runbook = f"**Runbook**: <{spec.airflow.runbook}>\n\n" if spec.airflow.runbook else ""
+    said = told.format(stream=spec.name, form=form)
+    return f"{_cell(spec.description)}\n\n| | |\n|---|---|\n{table}\n\n{runbook}{said}\n"
 
 
 _LIVE = """\

@@ -29,11 +29,12 @@ from streamops.settings.declared import (
     checked_time_zone,
 )
 from streamops.settings.model_places import DeclaredSink, DeclaredSource
-from streamops.spec import CatchupSpec, Keep, LaunchSpec, StateSpec, StateStore, Timings, Trigger
+from streamops.spec import AirflowSpec, CatchupSpec, Keep, LaunchSpec, StateSpec, StateStore, Timings, Trigger
 from streamops.spec.health_rounds import CALLABLE_NAME, MOST_SHARDS, SHORTEST, HealthRounds
 from streamops.spec.stream import MOST_DAYS_KEPT
 from streamops.storage import FileAccess
 
+_AIRFLOW = AirflowSpec()
 _CATCHUP = CatchupSpec()
 _KEEP = Keep()
 _LAUNCH = LaunchSpec()
@@ -55,6 +56,12 @@ DeclaredMode = Literal["live", "scheduled"]
 """Of the modes those that may be declared; a backfill is derived."""
 Namespace = Annotated[Text, AfterValidator(checked_namespace)]
 CallableName = Annotated[Text, Field(pattern=CALLABLE_NAME)]
+Owner = Annotated[Text, Field(pattern=r"^[^,]{1,100}$")]
+"""Airflow joins owners with commas."""
+ShortText = Annotated[Text, Field(max_length=200)]
+Tag = Annotated[Text, Field(min_length=1, max_length=100)]
+"""As long as Airflow takes them (TAG_MAX_LEN, 3.3)."""
+Link = Annotated[Text, Field(pattern=r"^(https?://\S+)?$")]
 Factor = Annotated[float, Field(ge=1, strict=False)]
 Share = Annotated[float, Field(ge=0, le=1, strict=False)]
 
@@ -177,6 +184,15 @@ class DeclaredKeep(SettingsSection):
     days: DayCount = Field(default=_KEEP.days, description=f"a whole number from 0 to {MOST_DAYS_KEPT}")
 
 
+class DeclaredAirflow(SettingsSection):
+    """`airflow` of a stream."""
+
+    owner: Owner = Field(default=_AIRFLOW.owner, description="a name without a comma, 100 characters at most")
+    display_name: ShortText = Field(default=_AIRFLOW.display_name, description="a text, 200 characters at most")
+    tags: list[Tag] = Field(default_factory=list, description="a list of words, each of 100 characters at most")
+    runbook: Link = Field(default=_AIRFLOW.runbook, description="a link that begins with https:// or http://")
+
+
 class DeclaredStream(SettingsSection):
     """a mapping with job, source, sink and checkpoint"""
 
@@ -207,11 +223,15 @@ class DeclaredStream(SettingsSection):
     metrics: bool = Field(default=False, description="true or false")
     parameters: dict[str, Text] = Field(default_factory=dict, description="a mapping from names to texts")
     description: Text = Field(default="", description="a text")
+    airflow: DeclaredAirflow = Field(
+        default_factory=DeclaredAirflow, description="a mapping, for example {owner: payments, tags: [tier-1]}"
+    )
 
 
 class DeclaredDefaults(SettingsSection):
     """What every stream begins with. Checked stream by stream, after the merge: one stream may override a mistake."""
 
+    airflow: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
     trigger: Any = Field(default=None, description="what a stream may say under trigger")
     catchup: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
     keep: dict[str, Any] = Field(default_factory=dict, description="a mapping as under a stream")
@@ -250,6 +270,6 @@ class DeclaredFile(SettingsSection):
     )
     defaults: DeclaredDefaults = Field(
         default_factory=DeclaredDefaults,
-        description="a mapping with catchup, keep, launch, restart, stall, state, timings or trigger",
+        description="a mapping with airflow, catchup, keep, launch, restart, stall, state, timings or trigger",
     )
     streams: dict[str, Any] = Field(description="a mapping from stream names to streams")

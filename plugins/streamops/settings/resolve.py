@@ -39,6 +39,7 @@ from streamops.settings.resolve_places import refused_option, resolve_sink, reso
 from streamops.settings.yaml_file import Place
 from streamops.spec import (
     TRACKS_PROGRESS_ASYNC,
+    AirflowSpec,
     CatchupSpec,
     Keep,
     LaunchSpec,
@@ -186,6 +187,7 @@ class _Resolver(Collector):
             stall=self._consistent(StallPolicy, ("stall",), dict(declared.stall)),
             timings=self._consistent(Timings, ("timings",), dict(declared.timings)),
             state=self._state(declared),
+            airflow=AirflowSpec(**{**dict(declared.airflow), "tags": tuple(declared.airflow.tags)}),
             keep=Keep(**dict(declared.keep)),
             metrics=declared.metrics,
             parameters=self.accepted(declared.parameters, ("parameters",), refused_parameter),

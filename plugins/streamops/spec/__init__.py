@@ -12,6 +12,7 @@ from streamops.spec.sinks import (
 from streamops.spec.sources import CustomSource, DeltaTableSource, FileFormat, FilesSource, KafkaSource, Source
 from streamops.spec.state import StateSpec, StateStore
 from streamops.spec.stream import (
+    AirflowSpec,
     CatchupSpec,
     Keep,
     LaunchSpec,
@@ -25,6 +26,7 @@ from streamops.spec.stream import (
 
 __all__ = [
     "TRACKS_PROGRESS_ASYNC",
+    "AirflowSpec",
     "CatchupSpec",
     "CustomSink",
     "CustomSource",

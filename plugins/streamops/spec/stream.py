@@ -164,6 +164,18 @@ class Keep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AirflowSpec:
+    """How Airflow's pages show the stream. No driver is told."""
+
+    owner: str = "streamops"
+    display_name: str = ""
+    """Instead of the id of its DAG."""
+    tags: tuple[str, ...] = ()
+    runbook: str = ""
+    """A link: what to read when the stream is ill."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamSpec:
     """One stream as it is declared."""
 
@@ -190,6 +202,7 @@ class StreamSpec:
     parameters: tuple[tuple[str, str], ...] = ()
     """What the job asks for by name, for example the address of a table that it joins with."""
     description: str = ""
+    airflow: AirflowSpec = field(default_factory=AirflowSpec)
     namespace: str = ""
     """Of the settings file: begins the ids of its DAGs. No driver is told."""
     file_access: FileAccess = FileAccess.OWNER

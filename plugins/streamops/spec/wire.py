@@ -40,7 +40,7 @@ _LATER = {"state": dataclasses.asdict(StateSpec()), "metrics": False, "parameter
 
 So are those inside of others, below.
 """
-_UNTOLD = frozenset({"file_access", "keep", "namespace"})
+_UNTOLD = frozenset({"airflow", "file_access", "keep", "namespace"})
 """What concerns neither a driver nor its claim: pruning and the rights of new files go by the declaration of the moment, and so
 does where Airflow shows the stream."""
 

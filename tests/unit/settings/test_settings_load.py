@@ -132,7 +132,7 @@ def test_a_name_that_comes_twice_in_a_stream_is_the_problem_of_that_stream(proje
         pytest.param({"chekpoint": "x"}, "chekpoint", "did you mean 'checkpoint'?", id="misspelt"),
         pytest.param({"launch": {"jar": []}}, "launch.jar", "did you mean 'jars'?", id="misspelt below"),
         pytest.param(
-            {"zzz": 1}, "zzz", "one of the settings catchup, checkpoint, description", id="like nothing known"
+            {"zzz": 1}, "zzz", "one of the settings airflow, catchup, checkpoint, description", id="like nothing known"
         ),
         pytest.param(
             {"trigger": {"continous": "1s"}}, "trigger.continous", "did you mean 'continuous'?", id="unknown trigger"
@@ -198,6 +198,11 @@ def test_a_name_that_comes_twice_in_a_stream_is_the_problem_of_that_stream(proje
         pytest.param({"timings": {"halt": "10s"}}, "timings", "three beats", id="halt too short"),
         pytest.param({"keep": {"epochs": 1}}, "keep.epochs", "2 or more", id="not even the one before"),
         pytest.param({"keep": {"days": -1}}, "keep.days", "from 0 to 3650", id="days that are none"),
+        pytest.param({"airflow": {"owner": "a, b"}}, "airflow.owner", "without a comma", id="two owners"),
+        pytest.param(
+            {"airflow": {"tags": ["a" * 101]}}, "airflow.tags[0]", "100 characters", id="a tag too long for Airflow"
+        ),
+        pytest.param({"airflow": {"runbook": "wiki"}}, "airflow.runbook", "https://", id="a runbook that is no link"),
         pytest.param({"launch": {"conf": {"spark.x": [1]}}}, "launch.conf.spark.x", "a text", id="list as conf"),
         pytest.param({"launch": {"conf": "spark.x=1"}}, "launch.conf", "Spark confs by name", id="text as confs"),
         pytest.param({"checkpoint": "${NO}"}, "checkpoint", "variable NO to be set", id="from nowhere"),

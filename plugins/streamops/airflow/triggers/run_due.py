@@ -14,9 +14,9 @@ from airflow.sdk import Asset, AssetWatcher
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 from asgiref.sync import sync_to_async
 
-from streamops.airflow.declared_supervisor import DeclaredSupervisor
-from streamops.airflow.single_flight import OneLook
-from streamops.airflow.triggers import (
+from streamops.airflow.triggers.declared_supervisor import DeclaredSupervisor
+from streamops.airflow.triggers.single_flight import OneLook
+from streamops.airflow.triggers.stream import (
     LOOK_TIMEOUT_SECONDS,
     LOOKS,
     TROUBLE_PAUSE_SECONDS,

@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from streamops.airflow.act_log import tell_act
+from streamops.airflow.operators.act_log import tell_act
 from streamops.airflow.run_end import RunOfTask
-from streamops.airflow.run_trigger import RunTrigger
 from streamops.airflow.services import build_run_desk
+from streamops.airflow.triggers.run import RunTrigger
 from streamops.backfill.report import RunOutcome, RunReport
 from streamops.backfill.run_service import RunService
 from streamops.control.records import ClaimMode

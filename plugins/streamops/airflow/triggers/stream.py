@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from streamops.airflow.declared_supervisor import DeclaredSupervisor
-from streamops.airflow.single_flight import OneLook
-from streamops.airflow.wiring import supervisor_of
+from streamops.airflow.services import supervisor_of
+from streamops.airflow.triggers.declared_supervisor import DeclaredSupervisor
+from streamops.airflow.triggers.single_flight import OneLook
 from streamops.clock import SystemClock
 from streamops.settings.in_force import SharedSettings
 from streamops.spec import StreamSpec

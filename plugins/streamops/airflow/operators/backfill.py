@@ -8,7 +8,7 @@ from typing import Any
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from streamops.airflow.run_operator import RunOperator, actor_of
+from streamops.airflow.operators.run import RunOperator, actor_of
 from streamops.airflow.services import build_backfill_desk
 from streamops.backfill.asked import EXPECTED as RANGE_FORM
 from streamops.backfill.asked import range_of

@@ -8,9 +8,10 @@ from typing import Any, NoReturn
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException
 
-from streamops.airflow.act_log import tell_act
-from streamops.airflow.triggers import STANDSTILL, StreamTrigger, moment
-from streamops.airflow.wiring import build_supervisor
+from streamops.airflow.operators.act_log import tell_act
+from streamops.airflow.services import build_supervisor
+from streamops.airflow.triggers import StreamTrigger
+from streamops.airflow.triggers.stream import STANDSTILL, moment
 from streamops.errors import StreamOpsError
 from streamops.status import StreamStatus, stream_status
 from streamops.supervision.decision import Action, Decision

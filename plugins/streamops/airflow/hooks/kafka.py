@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from airflow.sdk import BaseHook
-
+from streamops.airflow.hooks.connection import connection_of
 from streamops.errors import SettingsError
 from streamops.kafka.broker import KafkaAccess, access_of
 from streamops.spec import StreamSpec
@@ -24,21 +23,14 @@ def kafka_access(spec: StreamSpec) -> KafkaAccess:
     access = access_of(spec.kafka.bootstrap_servers, spec.kafka.options)
     if not spec.kafka.connection:
         return access
+    connection = connection_of(spec.kafka.connection, place=f"stream {spec.name}: ")
     place = f"stream {spec.name}: connection {spec.kafka.connection}"
-    connection = _connection(spec.kafka.connection, place)
     if connection.conn_type != KAFKA_CONNECTION_TYPE:
         raise SettingsError(f"{place} is of type {connection.conn_type!r}, expected {KAFKA_CONNECTION_TYPE!r}")
     settings = {name: _text(value, f"{place}: {name}") for name, value in _extra(connection, place).items()}
     return access.with_properties(
         {name: value for name, value in settings.items() if name != _SERVERS and not name.endswith("_cb")}
     )
-
-
-def _connection(connection_id: str, place: str) -> Any:
-    try:
-        return BaseHook.get_connection(connection_id)
-    except Exception as error:  # secrets backends raise what they like
-        raise SettingsError(f"{place} can't be had from Airflow: {error}") from error
 
 
 def _extra(connection: Any, place: str) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException
 
-from streamops.airflow.act_trigger import ActTrigger
 from streamops.airflow.services import build_desk
+from streamops.airflow.triggers.act import ActTrigger
 from streamops.control.records import DriverEnded
 from streamops.control.state import Desire
 from streamops.diagnosis.checkup_text import printable
