@@ -49,7 +49,7 @@ def perform(session: Session, desk: StreamOperations, plan: ActPlan, manner: Act
         numbers = tuple(record.number for record in done.records)
         awaits, result = done.awaits, ActResult(plan=done.plan, outcome=outcome, numbers=numbers)
     if manner.waits and (awaits or plan.act is Act.STOP):
-        return _waited(session, desk, result, awaits, manner.limit or desk.limit(plan.act, force=plan.force))
+        return _waited(session, desk, result, awaits, manner.limit or desk.limit(plan.act, force=plan.terms.force))
     return result
 
 

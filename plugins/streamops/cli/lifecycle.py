@@ -21,7 +21,7 @@ from streamops.cli.options import (
 )
 from streamops.cli.wiring import Session
 from streamops.errors import SettingsError
-from streamops.operations.act_plan import Act
+from streamops.operations.act_plan import Act, ActTerms
 from streamops.supervision.supervisor import Look
 from streamops.terminal.output import output
 
@@ -46,7 +46,7 @@ def stop(
     session = session_of(context)
     desk = session.desk(session.spec(stream))
     manner = ActOptions(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit)
-    result = perform(session, desk, desk.plan(Act.STOP, reason=reason, force=force), manner)
+    result = perform(session, desk, desk.plan(Act.STOP, reason=reason, terms=ActTerms(force=force)), manner)
     output(as_json=as_json).result(result)
     raise typer.Exit(result.exit_code)
 
@@ -73,7 +73,7 @@ def restart(
     session = session_of(context)
     desk = session.desk(session.spec(stream))
     manner = ActOptions(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit)
-    result = perform(session, desk, desk.plan(Act.RESTART, reason=reason, force=force), manner)
+    result = perform(session, desk, desk.plan(Act.RESTART, reason=reason, terms=ActTerms(force=force)), manner)
     output(as_json=as_json).result(result)
     raise typer.Exit(result.exit_code)
 
@@ -107,7 +107,8 @@ def start(
     """
     session = session_of(context)
     desk = session.desk(session.spec(stream))
-    plan = desk.plan(Act.START, reason=reason, confirm_dead=confirm_dead, is_vouched=confirm_stopped)
+    terms = ActTerms(confirm_dead=confirm_dead, is_vouched=confirm_stopped)
+    plan = desk.plan(Act.START, reason=reason, terms=terms)
     result = perform(session, desk, plan, ActOptions(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit))
     output(as_json=as_json).result(result)
     raise typer.Exit(result.exit_code)
@@ -140,7 +141,8 @@ def release(
     """
     session = session_of(context)
     desk = session.desk(session.spec(stream))
-    plan = desk.plan(Act.RELEASE, reason=reason, accepts_unsafe=accept_unsafe, is_vouched=confirm_stopped)
+    terms = ActTerms(accepts_unsafe=accept_unsafe, is_vouched=confirm_stopped)
+    plan = desk.plan(Act.RELEASE, reason=reason, terms=terms)
     result = perform(session, desk, plan, ActOptions(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit))
     output(as_json=as_json).result(result)
     raise typer.Exit(result.exit_code)
@@ -173,7 +175,8 @@ def adopt(
     session = session_of(context)
     desk = session.desk(session.spec(stream))
     former = _former_owner(session, desk.supervisor.look(), stream)
-    plan = desk.plan(Act.ADOPT, reason=reason, is_vouched=confirm_stopped, watch=watch, from_stream=former)
+    terms = ActTerms(is_vouched=confirm_stopped, watch=watch, from_stream=former)
+    plan = desk.plan(Act.ADOPT, reason=reason, terms=terms)
     result = perform(session, desk, plan, ActOptions(yes=yes, dry_run=dry_run))
     output(as_json=as_json).result(result)
 

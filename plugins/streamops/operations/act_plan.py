@@ -1,6 +1,6 @@
 """A plan: what a request will record, what will then happen, and what has become of it so far. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
@@ -154,6 +154,44 @@ class Act(StrEnum):
     """A bounded run, in the live query's place where there is one."""
 
 
+ADOPTION_WATCH = timedelta(seconds=30)
+"""How long a checkpoint of others must not move before it is ours; longer where a batch is in flight."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActTerms:
+    """What a person says beside an act and its reason. Each act goes by what is of use to it."""
+
+    force: bool = False
+    """Restart and stop: kill the driver at once, its batch runs again."""
+    accepts_unsafe: bool = False
+    """Release: the next start goes ahead whatever its plan says."""
+    confirm_dead: int | None = None
+    """Start: the epoch whose driver counts as gone by the person's word."""
+    is_vouched: bool = False
+    """Start, release and adopt: nobody outside of streamops runs the query."""
+    watch: timedelta = ADOPTION_WATCH
+    """Adopt: how long the checkpoint must not move, at least."""
+    from_stream: str = ""
+    """Adopt: whose log it is, where that is another stream's."""
+
+    def of_use_to(self, act: Act) -> "ActTerms":
+        """The same without what the act does not go by."""
+        return ActTerms(
+            force=self.force and act in (Act.RESTART, Act.STOP),
+            accepts_unsafe=self.accepts_unsafe and act is Act.RELEASE,
+            confirm_dead=self.confirm_dead if act is Act.START else None,
+            is_vouched=self.is_vouched and act in (Act.START, Act.RELEASE, Act.ADOPT),
+            watch=self.watch if act is Act.ADOPT else ADOPTION_WATCH,
+            from_stream=self.from_stream if act is Act.ADOPT else "",
+        )
+
+    def need_approval(self, act: Act) -> bool:
+        """Whether it may cut off a batch, lose or repeat data, or rests on a person's word where no machine can tell."""
+        by_word = self.confirm_dead is not None or self.is_vouched or act is Act.ADOPT
+        return self.force or self.accepts_unsafe or by_word
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActPlan:
     """One request before it is made."""
@@ -167,16 +205,7 @@ class ActPlan:
     """What then happens, a sentence each."""
     warnings: tuple[str, ...] = ()
     """What keeps it from happening, or makes it cost more than it seems."""
-    force: bool = False
-    accepts_unsafe: bool = False
-    confirm_dead: int | None = None
-    """The epoch whose driver counts as gone by the person's word."""
-    is_vouched: bool = False
-    """Whether the person says that nobody outside of streamops runs the query."""
-    watch: timedelta = timedelta(0)
-    """How long the checkpoint must not move before it is adopted, at least."""
-    from_stream: str = ""
-    """Whose log is adopted, where that is another stream's."""
+    terms: ActTerms = field(default_factory=ActTerms)
     awaits: AwaitedStart | None = None
     """What shows that it has come about; None where no start follows from it."""
     ends: tuple[int, ...] = ()
@@ -193,7 +222,8 @@ class ActPlan:
     def lines(self) -> tuple[str, ...]:
         """The plan, a fact a line."""
         return (
-            f"{self.act} {self.stream}{', forced' if self.force else ''}{', unsafe accepted' if self.accepts_unsafe else ''}",
+            f"{self.act} {self.stream}{', forced' if self.terms.force else ''}"
+            f"{', unsafe accepted' if self.terms.accepts_unsafe else ''}",
             f"  because  {self.reason}",
             f"  records  {', '.join(self.records) or 'nothing'}",
             *(f"  then     {effect}" for effect in self.effects),

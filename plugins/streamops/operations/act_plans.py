@@ -53,7 +53,6 @@ def plan_stop(sight: StreamSnapshot, spec: StreamSpec, *, reason: str, force: bo
         effects=(*(stop_effect(facts, spec, force=force) for facts in epochs), no_restart),
         warnings=unattended(sight, spec, "a driver that does not stop by itself is not killed") if epochs else (),
         ends=tuple(facts.epoch.number for facts in epochs if not _has_ended(facts)),
-        force=force,
     )
 
 
@@ -102,7 +101,6 @@ def plan_replacement(sight: StreamSnapshot, spec: StreamSpec, *, reason: str, fo
             *unattended(sight, spec, "the driver stops by itself at its next beat, and nothing starts another one"),
             *_forced_repeat(spec, force=force),
         ),
-        force=force,
         awaits=_next(state),
     )
 
@@ -189,7 +187,6 @@ def plan_release(
         records=(Released.kind,),
         effects=(*effects, *follows.effects),
         in_vain=follows.in_vain,
-        accepts_unsafe=accepts_unsafe,
         warnings=unattended(sight, spec, "nothing starts it") if wants_running else (),
         awaits=_next(state) if wants_running else None,
     )

@@ -13,7 +13,16 @@ from streamops.control.records import Author, Record, Released, RestartRequested
 from streamops.diagnosis.companions import read_checkpoints
 from streamops.errors import ControlLogError, StreamOpsError
 from streamops.launch.outsiders import find_outsiders
-from streamops.operations.act_plan import Act, ActPlan, ActProgress, AwaitedStart, Stage, follow_start, follow_stop
+from streamops.operations.act_plan import (
+    Act,
+    ActPlan,
+    ActProgress,
+    ActTerms,
+    AwaitedStart,
+    Stage,
+    follow_start,
+    follow_stop,
+)
 from streamops.operations.act_plans import (
     plan_adopt,
     plan_release,
@@ -34,10 +43,6 @@ from streamops.supervision.supervisor import Supervisor
 
 SUPERVISORS_PACE = timedelta(minutes=1)
 """What a supervisor may take between a request and its act: its looks, a wait that ends, a slow place."""
-
-
-ADOPTION_WATCH = timedelta(seconds=30)
-"""How long a checkpoint of others must not move before it is ours; longer where a batch is in flight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,32 +123,31 @@ class StreamOperations:
         act: Act,
         *,
         reason: str,
-        force: bool = False,
-        accepts_unsafe: bool = False,
-        confirm_dead: int | None = None,
-        is_vouched: bool = False,
-        watch: timedelta = ADOPTION_WATCH,
-        from_stream: str = "",
+        terms: ActTerms | None = None,
     ) -> ActPlan:
-        """The plan of an act. Raises what the plans raise, and StreamOpsError. Each act takes what is of use to it."""
+        """The plan of an act. Raises what the plans raise, and StreamOpsError."""
+        terms = (terms or ActTerms()).of_use_to(act)
+        return replace(self._planned(act, reason, terms), terms=terms)
+
+    def _planned(self, act: Act, reason: str, terms: ActTerms) -> ActPlan:
         sight = self.sight()
         match act:
             case Act.STOP:
-                return plan_stop(sight, self.spec, reason=reason, force=force)
+                return plan_stop(sight, self.spec, reason=reason, force=terms.force)
             case Act.RESTART:
-                return plan_replacement(sight, self.spec, reason=reason, force=force)
+                return plan_replacement(sight, self.spec, reason=reason, force=terms.force)
             case Act.START:
-                first = self.requests.hand_over(act, is_vouched=is_vouched)
-                plan = plan_start(sight, self.spec, reason=reason, confirm_dead=confirm_dead, hand_over=first)
+                first = self.requests.hand_over(act, is_vouched=terms.is_vouched)
+                return plan_start(sight, self.spec, reason=reason, confirm_dead=terms.confirm_dead, hand_over=first)
             case Act.RELEASE:
-                first = self.requests.hand_over(act, accepts_unsafe=accepts_unsafe, is_vouched=is_vouched)
-                plan = plan_release(sight, self.spec, reason=reason, accepts_unsafe=accepts_unsafe, hand_over=first)
+                unsafe = terms.accepts_unsafe
+                first = self.requests.hand_over(act, accepts_unsafe=unsafe, is_vouched=terms.is_vouched)
+                return plan_release(sight, self.spec, reason=reason, accepts_unsafe=unsafe, hand_over=first)
             case Act.ADOPT:
-                first = self.requests.hand_over(act, at_least=watch, is_vouched=is_vouched)
-                plan = plan_adopt(sight, self.spec, reason=reason, hand_over=first, from_stream=from_stream)
+                first = self.requests.hand_over(act, at_least=terms.watch, is_vouched=terms.is_vouched)
+                return plan_adopt(sight, self.spec, reason=reason, hand_over=first, from_stream=terms.from_stream)
             case _:
-                raise ControlLogError(f"{act} is not an act that this desk plans")
-        return replace(plan, confirm_dead=confirm_dead, is_vouched=is_vouched, watch=watch, from_stream=from_stream)
+                raise ControlLogError(f"{act} is not an act that is planned here")
 
     def carry_out(self, plan: ActPlan) -> Carried:
         """Put it on record; what it rests on is checked once more. ControlLogError when that has changed for the worse."""
@@ -199,31 +203,22 @@ class StreamOperations:
         return find_request(backwards, mark, since=since)
 
     def _anew(self, plan: ActPlan) -> ActPlan:
-        return self.plan(
-            plan.act,
-            reason=plan.reason,
-            force=plan.force,
-            accepts_unsafe=plan.accepts_unsafe,
-            confirm_dead=plan.confirm_dead,
-            is_vouched=plan.is_vouched,
-            watch=plan.watch,
-            from_stream=plan.from_stream,
-        )
+        return self.plan(plan.act, reason=plan.reason, terms=plan.terms)
 
     def _append(self, plan: ActPlan) -> tuple[Record, ...]:
         return tuple(record for record in self._appended(plan) if record)
 
     def _appended(self, plan: ActPlan) -> Iterator[Record | None]:
-        requests, reason = self.requests, plan.reason
+        requests, reason, terms = self.requests, plan.reason, plan.terms
         if plan.act is Act.STOP:
-            yield requests.stop(reason, force=plan.force)
+            yield requests.stop(reason, force=terms.force)
         elif plan.act is Act.START:
-            if plan.confirm_dead is not None:
-                yield self.confirm_dead(plan.confirm_dead, reason)
-            yield requests.start(reason, is_vouched=plan.is_vouched)
+            if terms.confirm_dead is not None:
+                yield self.confirm_dead(terms.confirm_dead, reason)
+            yield requests.start(reason, is_vouched=terms.is_vouched)
         elif plan.act is Act.ADOPT:
-            yield requests.adopt(reason, watch=plan.watch, is_vouched=plan.is_vouched, from_stream=plan.from_stream)
+            yield requests.adopt(reason, watch=terms.watch, is_vouched=terms.is_vouched, from_stream=terms.from_stream)
         elif plan.act is Act.RELEASE or plan.records == (Released.kind,):
-            yield requests.release(reason, accepts_unsafe=plan.accepts_unsafe, is_vouched=plan.is_vouched)
+            yield requests.release(reason, accepts_unsafe=terms.accepts_unsafe, is_vouched=terms.is_vouched)
         else:
-            yield requests.restart(reason, force=plan.force)
+            yield requests.restart(reason, force=terms.force)

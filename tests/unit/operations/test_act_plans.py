@@ -22,7 +22,7 @@ from streamops.control.records import (
 from streamops.control.state import LogState
 from streamops.errors import ControlLogError, SettingsError
 from streamops.launch import DriverState
-from streamops.operations.act_plan import Act, ActPlan, AwaitedStart
+from streamops.operations.act_plan import Act, ActPlan, ActTerms, AwaitedStart
 from streamops.operations.act_plans import plan_release, plan_replacement, plan_start, plan_stop
 from streamops.operations.snapshot import ActContext, Declaration, StreamSnapshot
 from streamops.spec import StreamSpec
@@ -298,7 +298,8 @@ def test_a_driver_of_which_nothing_is_seen_is_not_promised_to_stop() -> None:
 
 
 def test_the_plan_in_lines() -> None:
-    lines = plan_stop(a_sight(*RUNNING, signed=False), SPEC, reason="why", force=True).lines
+    plan = plan_stop(a_sight(*RUNNING, signed=False), SPEC, reason="why", force=True)
+    lines = replace(plan, terms=ActTerms(force=True)).lines
 
     assert lines[:3] == ("stop orders, forced", "  because  why", "  records  stop_requested")
     assert [line.split()[0] for line in lines[3:]] == ["then", "then", "WARNING"]

@@ -15,7 +15,7 @@ from streamops.control.records import DriverEnded
 from streamops.control.state import Desire
 from streamops.diagnosis.checkup_text import printable
 from streamops.errors import ControlLogError, SettingsError
-from streamops.operations.act_plan import Act, ActPlan, AwaitedStart, Stage
+from streamops.operations.act_plan import Act, ActPlan, ActTerms, AwaitedStart, Stage
 from streamops.operations.log_tail import FoundRequest
 from streamops.operations.stream_operations import StreamOperations
 
@@ -34,21 +34,15 @@ class ActRequest:
     stream: str
     reason: str
     """With the mark of the run, by which a retry knows that the act is on record."""
-    force: bool
-    accepts_unsafe: bool
-    confirm_dead: int | None
-    """The epoch whose driver counts as gone by the person's word."""
-    is_vouched: bool
-    """Whether the person says that nobody else runs the query."""
+    terms: ActTerms
     actor: str
     mark: str
     since: datetime
 
     @property
     def needs_approval(self) -> bool:
-        """Whether it may cut off a batch, lose or repeat data, or rests on a person's word where no machine can tell."""
-        by_word = self.confirm_dead is not None or self.is_vouched or self.act is Act.ADOPT
-        return self.force or self.accepts_unsafe or by_word
+        """Whether another person's word is asked for first."""
+        return self.terms.need_approval(self.act)
 
     @classmethod
     def by(cls, context: Context, *, approved_by: str = "") -> "ActRequest":
@@ -66,11 +60,13 @@ class ActRequest:
             act=act,
             stream=str(params["stream"]),
             reason=f"{reason} {mark}{approval}",
-            force=bool(params["force"]) and act in (Act.RESTART, Act.STOP),
-            accepts_unsafe=bool(params["accept_unsafe"]) and act is Act.RELEASE,
-            # A run of an earlier release has no such fields.
-            confirm_dead=(int(params.get("confirm_dead") or 0) or None) if act is Act.START else None,
-            is_vouched=bool(params.get("confirm_stopped")) and act in (Act.START, Act.RELEASE, Act.ADOPT),
+            terms=ActTerms(
+                force=bool(params["force"]),
+                accepts_unsafe=bool(params["accept_unsafe"]),
+                # A run of an earlier release has no such fields.
+                confirm_dead=int(params.get("confirm_dead") or 0) or None,
+                is_vouched=bool(params.get("confirm_stopped")),
+            ).of_use_to(act),
             actor=f"person:{user}@airflow" if user else f"airflow:{run.dag_id}/{run.run_id}",
             mark=mark,
             since=run.run_after,
@@ -88,14 +84,7 @@ def desk_of(asked: ActRequest, config: str) -> StreamOperations:
 def plan_of(desk: StreamOperations, asked: ActRequest) -> ActPlan:
     """The plan. Trouble with files is tried again; an act that makes no sense is not: AirflowFailException."""
     try:
-        return desk.plan(
-            asked.act,
-            reason=asked.reason,
-            force=asked.force,
-            accepts_unsafe=asked.accepts_unsafe,
-            confirm_dead=asked.confirm_dead,
-            is_vouched=asked.is_vouched,
-        )
+        return desk.plan(asked.act, reason=asked.reason, terms=asked.terms)
     except (ControlLogError, SettingsError) as error:
         raise AirflowFailException(printable(str(error))) from error
 
@@ -209,7 +198,9 @@ class ActOperator(_ActsOperator):
         if found := find_on_record(desk, asked, self.log):
             if not (isinstance(found.record.body, DriverEnded) and desk.requests.state().desire is Desire.STOPPED):
                 return _scalars(found.awaits)
-            asked = replace(asked, confirm_dead=None)  # A try came as far as the word; the start is left.
+            asked = replace(
+                asked, terms=replace(asked.terms, confirm_dead=None)
+            )  # A try came as far as the word; the start is left.
         if asked.needs_approval and not self.approved_by:
             raise AirflowFailException(f"{asked.act} {asked.stream} is not approved: nothing is put on record")
         plan = self._plan(desk, asked)
@@ -244,7 +235,7 @@ class VerifyActOperator(_ActsOperator):
         if not awaited and asked.act is not Act.STOP:
             self.log.info("stream=%s no start follows from this %s: nothing to verify", asked.stream, asked.act)
             return
-        limit = desk_of(asked, self.config).limit(asked.act, force=asked.force)
+        limit = desk_of(asked, self.config).limit(asked.act, force=asked.terms.force)
         self.log.info("stream=%s waiting at most %.0f s", asked.stream, limit.total_seconds())
         self.defer(
             trigger=ActTrigger(
