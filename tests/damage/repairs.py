@@ -601,7 +601,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
             phrase=r"restore the files from a copy.*or where it has none of these names, commits/\d+",
             act=_restore_state_files_or_commit,
         ),
-        Way(name="restore", phrase="restore the files from a copy.*delete the hidden `.crc`", act=_restore_state_files),
+        Way(
+            name="restore",
+            phrase="restore the files from a copy(?!.*where it has none of these names).*delete the hidden `.crc`",
+            act=_restore_state_files,
+        ),
         Way(name="rename", phrase="rename the temporary files"),
         Way(name="go back", phrase="otherwise go back to a version"),
     ),
