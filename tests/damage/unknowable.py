@@ -289,6 +289,23 @@ def _operator(metadata: bytes) -> str:
     return str(told["operatorInfo"].get("operatorName", "")) if is_whole and isinstance(told, dict) else ""
 
 
+def is_behind_a_compact_file(damage: Damage, name: str) -> bool:
+    """A single file of a source's log that no start reads: a newer compact file repeats it, and its batch is done."""
+    found = SOURCE_ENTRY.fullmatch(name)
+    if not found:
+        return False
+    compact = [
+        int(other[2])
+        for file in damage.after
+        if (other := SOURCE_ENTRY.fullmatch(file)) and other[1] == found[1] and other[3]
+    ]
+    done = max(damage.ids(damage.after, "commits"), default=-1) - 1
+    return not found[3] and int(found[2]) < min(max(compact, default=-1), done)
+
+
+SOURCE_ENTRY = re.compile(r"checkpoint/sources/(\w+)/(\d+)(\.compact)?")
+
+
 def is_input_that_no_batch_has_taken(damage: Damage, name: str) -> bool:
     """An input file that was replaced before any source wrote it down: its content was never read, nor its time noted."""
     if not re.fullmatch(r"in2?/[^/]+\.json", name) or name not in damage.after:
@@ -312,11 +329,16 @@ EXCEPTIONS: dict[str, Callable[[Damage, str], bool]] = {
 
 
 def exception_for(damage: Damage) -> str:
-    """The names of the exceptions that excuse each changed file; empty where one file is not excused."""
+    """The names of the exceptions that excuse each changed file; empty where one file is not excused.
+
+    What no start reads neither excuses nor speaks against an excuse.
+    """
     names = []
     if damage.is_outside or not damage.changed:
         return ""
     for file in damage.changed:
+        if is_behind_a_compact_file(damage, file):
+            continue
         excuse = next((name for name, holds in EXCEPTIONS.items() if holds(damage, file)), "")
         if not excuse or (damage.is_loaded(file) and not damage.fits_its_checksum(file)):
             return ""

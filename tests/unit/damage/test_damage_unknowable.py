@@ -294,3 +294,16 @@ def test_of_damage_that_is_repaired_in_part_the_rest_is_asked():
     assert exception_for(damage) == ""
     assert exception_for(damage.left_by(without_the_entry))
     assert exception_for(damage.left_by(both)) == ""
+
+
+def test_what_stands_behind_a_compact_file_does_not_speak_against_an_excuse_and_is_none():
+    log = {f"{LOG}/{number}": b"v1" for number in (0, 1, 3)} | {f"{LOG}/2.compact": b"v1"}
+    done = {f"checkpoint/commits/{number}": b"v1" for number in range(4)}
+    before = {**log, **done, "in/9.json": b"two|12"}
+    read = {name: content for name, content in before.items() if name != f"{LOG}/1"}
+    kind = BY_NAME["files-compacted-ledger"]
+
+    assert exception_for(Damage(kind=kind, before=before, after={**read, "in/9.json": b"three|13"}))
+    assert exception_for(Damage(kind=kind, before=before, after=read)) == ""
+    newest = {name: content for name, content in before.items() if name != f"{LOG}/3"}
+    assert exception_for(Damage(kind=kind, before=before, after={**newest, "in/9.json": b"three|13"})) == ""
