@@ -10,7 +10,13 @@ from airflow.sdk import Param
 
 from streamops.airflow.declared_fleet import approved_param, declared_fleet, reason_param
 from streamops.airflow.explicit_dag import FORMS_AT_ONCE, URGENT, explicit_dag
-from streamops.airflow.operators.acts import ACTS, ActOperator, ApproveActOperator, PlanActOperator, VerifyActOperator
+from streamops.airflow.operators.acts import (
+    ActOperator,
+    ApproveActOperator,
+    PlanActOperator,
+    VerifyActOperator,
+    act_param,
+)
 
 fleet = declared_fleet(__file__, "on_call")
 
@@ -21,21 +27,14 @@ if fleet.has_streams:
         runs_at_once=FORMS_AT_ONCE,
         params={
             "stream": fleet.stream_param(),
-            "act": Param(
-                type="string",
-                title="Act",
-                enum=[str(act) for act in ACTS],
-                values_display={
-                    "restart": "replace the driver (restart)",
-                    "release": "let a parked stream run again (release)",
-                    "adopt": "take over a checkpoint that others have written (adopt)",
-                },
-                description="restart: another driver, with the present settings and job file. stop: no driver until start.",
-            ),
+            "act": act_param(),
             "reason": reason_param(),
             "force": approved_param("Force", "For restart and stop: kill the driver at once; its batch runs again."),
             "accept_unsafe": approved_param(
                 "Accept what is unsafe", "For release: the next start goes ahead though it loses or repeats data."
+            ),
+            "accept_expired": approved_param(
+                "Accept the loss of expired records", "For release: the next start passes over what Kafka has deleted."
             ),
             "confirm_stopped": approved_param(
                 "Nobody else runs it", "For start, release and adopt: your word, against signs of another program."

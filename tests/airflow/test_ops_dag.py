@@ -31,8 +31,10 @@ from streamops.control.layout import record_address
 from streamops.control.log import ControlLog, LogReader
 from streamops.control.records import Parked, Released, StopRequested
 from streamops.errors import StorageError
+from streamops.storage import join
 from streamops.storage.local import LocalStorage
-from support.checkpoints import write_checkpoint
+from support.brokers import FakeBroker
+from support.checkpoints import offsets, write_checkpoint
 from support.clock import FakeClock
 from support.dags import OPS_DAG, only_dag
 from support.records import a_claim, a_log, a_record, a_submit, write_log
@@ -68,6 +70,7 @@ class OnCall:
         *,
         force: bool = False,
         accept_unsafe: bool = False,
+        accept_expired: bool = False,
         confirm_stopped: bool = False,
         confirm_dead: int = 0,
         reason: str = "new job",
@@ -80,6 +83,7 @@ class OnCall:
             "reason": reason,
             "force": force,
             "accept_unsafe": accept_unsafe,
+            "accept_expired": accept_expired,
             "confirm_stopped": confirm_stopped,
             "confirm_dead": confirm_dead,
         }
@@ -375,6 +379,26 @@ def test_an_unsafe_start_can_be_accepted_in_the_form(place, on_call, requests):
     (request,) = requests
     assert "the next start, and only that one, goes ahead although its plan is not safe" in request["body"]
     assert on_call.records[-1].body == Released(accepts_unsafe=True)
+
+
+def test_the_loss_of_expired_records_is_accepted_with_approval(place, on_call, requests, monkeypatch):
+    """The plan names them, the approval's page shows it, and the control log says that they were accepted."""
+    broker = FakeBroker(FakeClock())
+    broker.has("orders", (400, 450))
+    monkeypatch.setattr(services, "cluster_of", lambda clock, access=None: lambda spec: broker)
+    ended(place)
+    write_checkpoint(LocalStorage(), place.spec.checkpoint, planned=range(2), committed=range(2))
+    for batch, text in enumerate(('{"orders":{"0":100}}', '{"orders":{"0":150}}')):
+        LocalStorage().write(join(place.spec.checkpoint, "offsets", str(batch)), offsets(text))
+    park(place)
+
+    on_call.plan("release", accept_expired=True)
+    on_call.ask_for_approval("release", accept_expired=True)
+    on_call.act("release", accept_expired=True, approved_by="bo")
+
+    (request,) = requests
+    assert "passes over what is gone: orders-0: 250 offsets [150, 400)" in request["body"]
+    assert on_call.records[-1].body == Released(accepts_unsafe=True, accepts_expired=True)
 
 
 def test_a_restart_of_a_stopped_stream_fails_with_the_hint(place, on_call):

@@ -154,7 +154,7 @@ BODIES: dict[type, st.SearchStrategy[Body]] = {
     MaintenanceBegun: st.builds(MaintenanceBegun, until=moments),
     MaintenanceEnded: st.builds(MaintenanceEnded),
     Parked: st.builds(Parked),
-    Released: st.builds(Released, accepts_unsafe=st.booleans()),
+    Released: st.builds(Released, accepts_unsafe=st.booleans(), accepts_expired=st.booleans()),
     ActBegun: st.builds(ActBegun, act=texts, plan=texts),
     ActEnded: st.builds(ActEnded, act=texts, plan=texts, outcome=texts),
     VerdictChanged: st.builds(VerdictChanged, after=texts, before=texts, rules=st.lists(texts, max_size=3).map(tuple)),

@@ -126,6 +126,15 @@ def release(
             show_default=False,
         ),
     ] = False,
+    accept_expired: Annotated[
+        bool,
+        typer.Option(
+            "--accept-expired",
+            help="Let the next start, and only that one, pass over records that Kafka has deleted: they are lost. Its driver"
+            " gets failOnDataLoss false; the settings stay as they are.",
+            show_default=False,
+        ),
+    ] = False,
     confirm_stopped: ConfirmStopped = False,
     wait: Wait = False,
     wait_limit: WaitLimit = None,
@@ -141,7 +150,7 @@ def release(
     """
     session = session_of(context)
     desk = session.desk(session.spec(stream))
-    terms = ActTerms(accepts_unsafe=accept_unsafe, is_vouched=confirm_stopped)
+    terms = ActTerms(accepts_unsafe=accept_unsafe, accepts_expired=accept_expired, is_vouched=confirm_stopped)
     plan = desk.plan(Act.RELEASE, reason=reason, terms=terms)
     result = perform(session, desk, plan, ActOptions(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit))
     output(as_json=as_json).result(result)

@@ -232,6 +232,7 @@ def _released(state: LogState, body: Released, note: Note) -> LogState | None:
     return replace(
         released,
         accepts_unsafe=body.accepts_unsafe,
+        accepts_expired=body.accepts_expired,
         carried_acceptance=False,
         topics=topics_after(state.topics, body),
     )

@@ -232,6 +232,8 @@ class Released:
 
     kind: ClassVar[str] = "released"
     accepts_unsafe: bool = False
+    accepts_expired: bool = False
+    """Whether that start passes over records that Kafka has deleted: its driver gets `failOnDataLoss` false."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

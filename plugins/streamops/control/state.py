@@ -144,6 +144,8 @@ class LogState:
     """The checkpoint as it stood at the newest record that says."""
     accepts_unsafe: bool = False
     """Whether a person's release lets the next start pass although its plan is not safe."""
+    accepts_expired: bool = False
+    """Whether the newest release that accepted anything accepted that expired records are passed over."""
     carried_acceptance: bool = False
     """Whether the newest claim carries such a release on and no driver of it ever was.
 
@@ -160,6 +162,11 @@ class LogState:
     def is_empty(self) -> bool:
         """Whether there is no log."""
         return self.next_number == 0
+
+    @property
+    def passes_over_expired(self) -> bool:
+        """Whether the next driver would pass over what Kafka has deleted, by a person's word."""
+        return self.accepts_expired and (self.accepts_unsafe or self.carried_acceptance)
 
     @property
     def open_epochs(self) -> tuple[Epoch, ...]:

@@ -15,6 +15,7 @@ from streamops.spec.wire import dag_id_of
 from streamops.supervision.decide import decide
 from streamops.supervision.decision import Action
 from streamops.supervision.observation import EpochFacts
+from streamops.supervision.preflight import plans_for
 
 SHOWN_CHANGES = 8
 """Settings named in a plan; `status --drift` names all."""
@@ -76,8 +77,9 @@ def next_start(sight: StreamSnapshot, spec: StreamSpec, *requested: Body, wants_
         return NextStart(effects=(f"it rests{when}",))
     is_adopted = any(isinstance(body, Adopted) for body in requested)
     seen = replace(sight.seen, state=state, epochs=(), epochs_ahead=0 if is_adopted else sight.seen.epochs_ahead)
+    seen = replace(seen, plans=plans_for(seen, spec, sight.start))
     decision = decide(seen, spec, mine=frozenset())
-    plan = sight.start_plan
+    plan = seen.plan
     what = f"a start now is {plan.safety}: {plan.summary}"
     match decision.action:
         case Action.CLAIM:

@@ -166,6 +166,8 @@ class ActTerms:
     """Restart and stop: kill the driver at once, its batch runs again."""
     accepts_unsafe: bool = False
     """Release: the next start goes ahead whatever its plan says."""
+    accepts_expired: bool = False
+    """Release: the next start passes over what Kafka has deleted."""
     confirm_dead: int | None = None
     """Start: the epoch whose driver counts as gone by the person's word."""
     is_vouched: bool = False
@@ -180,6 +182,7 @@ class ActTerms:
         return ActTerms(
             force=self.force and act in (Act.RESTART, Act.STOP),
             accepts_unsafe=self.accepts_unsafe and act is Act.RELEASE,
+            accepts_expired=self.accepts_expired and act is Act.RELEASE,
             confirm_dead=self.confirm_dead if act is Act.START else None,
             is_vouched=self.is_vouched and act in (Act.START, Act.RELEASE, Act.ADOPT),
             watch=self.watch if act is Act.ADOPT else ADOPTION_WATCH,
@@ -189,7 +192,7 @@ class ActTerms:
     def need_approval(self, act: Act) -> bool:
         """Whether it may cut off a batch, lose or repeat data, or rests on a person's word where no machine can tell."""
         by_word = self.confirm_dead is not None or self.is_vouched or act is Act.ADOPT
-        return self.force or self.accepts_unsafe or by_word
+        return self.force or self.accepts_unsafe or self.accepts_expired or by_word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +226,8 @@ class ActPlan:
         """The plan, a fact a line."""
         return (
             f"{self.act} {self.stream}{', forced' if self.terms.force else ''}"
-            f"{', unsafe accepted' if self.terms.accepts_unsafe else ''}",
+            f"{', unsafe accepted' if self.terms.accepts_unsafe else ''}"
+            f"{', loss of expired records accepted' if self.terms.accepts_expired else ''}",
             f"  because  {self.reason}",
             f"  records  {', '.join(self.records) or 'nothing'}",
             *(f"  then     {effect}" for effect in self.effects),

@@ -25,9 +25,11 @@ from streamops.operations.act_effects import (
     stop_effect,
     unattended,
 )
-from streamops.operations.act_plan import Act, ActPlan, AwaitedStart
+from streamops.operations.act_plan import Act, ActPlan, ActTerms, AwaitedStart
 from streamops.operations.snapshot import StreamSnapshot
-from streamops.spec import StreamSpec
+from streamops.retention import PartitionCoverage, PartitionState
+from streamops.retention.covered_plan import told
+from streamops.spec import Mode, StreamSpec
 from streamops.supervision.cli_hints import called
 from streamops.supervision.decision import Action
 from streamops.supervision.desired_run import timings_of
@@ -160,25 +162,29 @@ def plan_release(
     spec: StreamSpec,
     *,
     reason: str,
-    accepts_unsafe: bool = False,
+    terms: ActTerms | None = None,
     hand_over: HandOver = NOTHING_FIRST,
 ) -> ActPlan:
     """Forget the failures so far, and let the supervisor start it again.
 
-    ControlLogError when somebody else seems to run the query.
+    ControlLogError when somebody else seems to run the query, and where no expired records are in the way that could be accepted.
     """
-    state = sight.look.observation.state
-    if state.parked is None and not accepts_unsafe:
+    state, terms = sight.look.observation.state, terms or ActTerms()
+    accepts = terms.accepts_unsafe or terms.accepts_expired
+    if state.parked is None and not accepts:
         return _nothing(Act.RELEASE, spec, reason, "it is not parked")
     effects: tuple[str, ...] = (*_watched_first(hand_over, spec), budget_of_release(state))
-    if accepts_unsafe:
+    if terms.accepts_expired:
+        lost = _expired(sight, spec)
+        effects += (f"the next start, and only that one, passes over what is gone: {told(lost, most=EXPIRED_SHOWN)}",)
+    elif accepts:
         effects += ("the next start, and only that one, goes ahead although its plan is not safe",)
     wants_running = state.desire is Desire.RUNNING and not rests(state, spec)
     follows = NOTHING_FOLLOWS
     if sight.look.observation.epochs:
         effects += (f"epoch {sight.look.observation.epochs[-1].epoch.number} is not touched",)
     else:
-        released = Released(accepts_unsafe=accepts_unsafe)
+        released = Released(accepts_unsafe=accepts, accepts_expired=terms.accepts_expired)
         follows = next_start(sight, spec, released, wants_running=state.desire is Desire.RUNNING)
     return ActPlan(
         act=Act.RELEASE,
@@ -190,6 +196,27 @@ def plan_release(
         warnings=unattended(sight, spec, "nothing starts it") if wants_running else (),
         awaits=_next(state) if wants_running else None,
     )
+
+
+def _expired(sight: StreamSnapshot, spec: StreamSpec) -> list[PartitionCoverage]:
+    """What a start would miss; ControlLogError where that is nothing, or where it would fail or lose for another reason, too."""
+    partitions = [one for coverage in sight.coverages for one in coverage.partitions]
+    lossy = [one for one in partitions if one.standing.is_lossy]
+    if spec.mode is Mode.BACKFILL or not lossy:
+        is_asked = bool(partitions) and all(one.standing is not PartitionState.UNKNOWN for one in partitions)
+        why = "no records are in the way that Kafka has deleted" if is_asked else "Kafka did not say what it has deleted"
+        raise ControlLogError(f"{called(spec)}: {why}, so none are accepted")
+    others = [one for one in lossy if one.standing not in _EXPIRED]
+    if others:
+        raise ControlLogError(
+            f"{called(spec)}: not only deleted records are in the way: {told(others)}. Take a look at that first:"
+            f" `streamops lag {spec.name}`"
+        )
+    return lossy
+
+
+EXPIRED_SHOWN = 20
+_EXPIRED = frozenset({PartitionState.LOST, PartitionState.PARTLY_LOST})
 
 
 def plan_adopt(

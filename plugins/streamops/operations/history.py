@@ -211,7 +211,10 @@ def _with_driver(what: str, around: RecordContext, *, otherwise: str = "", above
 
 
 def _released(body: Released, around: RecordContext) -> HistoryLine:
-    return _with_driver("release, unsafe start accepted" if body.accepts_unsafe else "release", around)
+    accepted = ", unsafe start accepted" if body.accepts_unsafe else ""
+    if body.accepts_expired:
+        accepted = ", loss of expired records accepted"
+    return _with_driver(f"release{accepted}", around)
 
 
 def _parked(body: Parked, around: RecordContext) -> HistoryLine:

@@ -163,18 +163,24 @@ class Requests:
         self._watch_out(self.hand_over(Act.START, is_vouched=is_vouched))
         return self._append(StartRequested(), reason)
 
-    def release(self, reason: str, *, accepts_unsafe: bool = False, is_vouched: bool = False) -> Record | None:
+    def release(
+        self, reason: str, *, accepts_unsafe: bool = False, accepts_expired: bool = False, is_vouched: bool = False
+    ) -> Record | None:
         """Un-park the stream and forget its failures; None when it is not parked and nothing is to be accepted.
 
+        `accepts_expired`: the next start passes over what Kafka has deleted, and goes ahead whatever its plan says.
         `is_vouched`: as of `start`. ControlLogError where somebody else seems to run its query.
         """
         state = self.state()
-        if state.parked is None and (state.accepts_unsafe or not accepts_unsafe):
+        accepts_unsafe = accepts_unsafe or accepts_expired
+        is_new = accepts_unsafe and (state.accepts_unsafe, state.accepts_expired) != (True, accepts_expired)
+        if state.parked is None and not is_new:
             return None
         if state.parked:
             self._watch_out(self.hand_over(Act.RELEASE, accepts_unsafe=accepts_unsafe, is_vouched=is_vouched))
         refuse = self._refuse_to_accept if accepts_unsafe else None
-        return self._append(Released(accepts_unsafe=accepts_unsafe), reason, refuse=refuse)
+        body = Released(accepts_unsafe=accepts_unsafe, accepts_expired=accepts_expired)
+        return self._append(body, reason, refuse=refuse)
 
     def begin_run(
         self,

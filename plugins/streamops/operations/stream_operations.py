@@ -140,9 +140,9 @@ class StreamOperations:
                 first = self.requests.hand_over(act, is_vouched=terms.is_vouched)
                 return plan_start(sight, self.spec, reason=reason, confirm_dead=terms.confirm_dead, hand_over=first)
             case Act.RELEASE:
-                unsafe = terms.accepts_unsafe
+                unsafe = terms.accepts_unsafe or terms.accepts_expired
                 first = self.requests.hand_over(act, accepts_unsafe=unsafe, is_vouched=terms.is_vouched)
-                return plan_release(sight, self.spec, reason=reason, accepts_unsafe=unsafe, hand_over=first)
+                return plan_release(sight, self.spec, reason=reason, terms=terms, hand_over=first)
             case Act.ADOPT:
                 first = self.requests.hand_over(act, at_least=terms.watch, is_vouched=terms.is_vouched)
                 return plan_adopt(sight, self.spec, reason=reason, hand_over=first, from_stream=terms.from_stream)
@@ -219,6 +219,11 @@ class StreamOperations:
         elif plan.act is Act.ADOPT:
             yield requests.adopt(reason, watch=terms.watch, is_vouched=terms.is_vouched, from_stream=terms.from_stream)
         elif plan.act is Act.RELEASE or plan.records == (Released.kind,):
-            yield requests.release(reason, accepts_unsafe=terms.accepts_unsafe, is_vouched=terms.is_vouched)
+            yield requests.release(
+                reason,
+                accepts_unsafe=terms.accepts_unsafe,
+                accepts_expired=terms.accepts_expired,
+                is_vouched=terms.is_vouched,
+            )
         else:
             yield requests.restart(reason, force=terms.force)

@@ -45,7 +45,8 @@ _MEANINGS = {
     "unread-kafka": "nothing is known to be lost, nor to be there",
 }
 _REPAIRS = {
-    "lost-kafka-records": "bring the records from another copy or an archive; then one start with failOnDataLoss=false, and back",
+    "lost-kafka-records": "bring the records from another copy or an archive; to go on without them, one start with"
+    " failOnDataLoss=false: of a stream, `streamops release STREAM --accept-expired`",
     "kafka-topic-reset": "when the old content was read to its end: a new checkpoint that begins at the earliest offset",
     "kafka-partitions-gone": "see who deleted them; then one start with failOnDataLoss=false, and back",
     "unread-kafka": "make the broker answer with DESCRIBE on the topic, and check again",

@@ -110,10 +110,7 @@ _ORDER = (
 )
 
 
-_WAY_OUT = (
-    'to go on without them, set `failOnDataLoss: "false"` in the options of the source, release the stream with'
-    " --accept-unsafe, and take it back after the first batch"
-)
+_WAY_OUT = "to go on without them, release the stream with --accept-expired, or with that tick in the form"
 ANOTHER_BACKFILL = (
     "to go on without them, ask for another backfill of what is left, with --accept-expired, and end this one"
 )

@@ -293,6 +293,14 @@ class StreamSpec:
             ),
         )
 
+    def without_expired(self) -> "StreamSpec":
+        """For a driver that passes over what Kafka has deleted; the declaration itself where it reads something else."""
+        if not isinstance(self.source, KafkaSource):
+            return self
+        return replace(
+            self, source=replace(self.source, options=_options(self.source.options, (("failOnDataLoss", "false"),)))
+        )
+
 
 _OWN_RUN = {
     Mode.LIVE: ClaimMode.LIVE,

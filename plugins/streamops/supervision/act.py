@@ -110,6 +110,9 @@ class Actor:
                 owns_log=observation.state.stream == self._spec.name,
                 starts_anew=decision.accepts_unsafe and not position.query_id,
             )
+        given = as_asked(observation.state, self._spec, decision.run)
+        if decision.accepts_unsafe and observation.state.accepts_expired:
+            given = given.without_expired()
         token = uuid.uuid4().hex
         body = Claimed(
             stream=self._spec.name,
@@ -117,7 +120,7 @@ class Actor:
             token=token,
             mode=decision.run,
             position=position,
-            spec=spec_text(as_asked(observation.state, self._spec, decision.run)),
+            spec=spec_text(given),
             job_sha256=file_sha256(self._spec.job),
             library_version=__version__,
             accepts_unsafe=decision.accepts_unsafe,

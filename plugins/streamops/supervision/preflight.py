@@ -85,7 +85,7 @@ def _plan(
             tracks_progress_async=is_own and spec.tracks_progress_async,
             is_continuous=is_own and _trigger(seen, spec) is TriggerKind.CONTINUOUS,
             source_form=spec.source.offset_form if is_own else None,
-            fails_on_data_loss=spec.fails_on_data_loss or spec.mode is Mode.BACKFILL,
+            fails_on_data_loss=_fails_on_data_loss(seen, spec),
             confs=spec.conf,
             stateful_operators=start.stateful_operators if is_own else 0,
             max_file_age=spec.max_file_age if is_own else MAX_FILE_AGE,
@@ -107,10 +107,15 @@ def _covered(
     is_available_now = _trigger(seen, spec) is TriggerKind.AVAILABLE_NOW
     engine = engine_after(facts.spark_fingerprint)
     plan = with_retry(plan, coverage, is_available_now=is_available_now, engine=engine)
+    fails = _fails_on_data_loss(seen, spec)
     if spec.mode is Mode.BACKFILL:
-        # No option of the source lets a driver of a backfill pass over what is lost.
-        return with_coverage(plan, coverage, fails_on_data_loss=True, way_out=ANOTHER_BACKFILL)
-    return with_coverage(plan, coverage, fails_on_data_loss=spec.fails_on_data_loss)
+        return with_coverage(plan, coverage, fails_on_data_loss=fails, way_out=ANOTHER_BACKFILL)
+    return with_coverage(plan, coverage, fails_on_data_loss=fails)
+
+
+def _fails_on_data_loss(seen: Observation, spec: StreamSpec) -> bool:
+    """Of the next driver. No option of the source lets one of a backfill pass over what is lost."""
+    return spec.mode is Mode.BACKFILL or (spec.fails_on_data_loss and not seen.state.passes_over_expired)
 
 
 def _trigger(seen: Observation, spec: StreamSpec) -> TriggerKind:

@@ -1,5 +1,6 @@
 """A start is not made where Kafka no longer has what it would read, and is made where Kafka only does not answer."""
 
+import json
 import socket
 from collections.abc import Callable
 from dataclasses import replace
@@ -54,7 +55,7 @@ def test_records_that_are_gone_make_a_start_futile(terminal):
 
     assert decision.action is Action.PARKED
     assert "a start now is futile: orders-0: 250 offsets [150, 400) that are needed are deleted" in decision.reason
-    assert 'set `failOnDataLoss: "false"`' in decision.reason
+    assert "release the stream with --accept-expired" in decision.reason
     assert terminal.kinds()[-1] == "parked"
     assert (code, told["safety"], told["expected_error"]) == (4, "futile", "Could not read records in offset")
 
@@ -80,6 +81,97 @@ def test_a_person_may_accept_the_loss(terminal):
     terminal.settle()
 
     assert terminal.newest().number == 2
+
+
+ACCEPT_EXPIRED = ("release", "orders", "--accept-expired", "--reason", "replayed from the archive", "--yes")
+
+
+def given_options(terminal: Terminal) -> dict[str, str]:
+    """Of the source, as the newest driver was given them."""
+    return dict(json.loads(terminal.newest().claim.spec)["source"]["options"])
+
+
+def test_a_person_may_accept_the_loss_of_expired_records_for_one_start_alone(terminal):
+    terminal.broker.has("orders", (400, 450))
+    terminal.settle()
+    told = terminal.run(*ACCEPT_EXPIRED)
+    assert "passes over what is gone: orders-0: 250 offsets [150, 400)" in told.err
+
+    terminal.settle()
+
+    assert terminal.newest().number == 2
+    assert given_options(terminal)["failOnDataLoss"] == "false"
+    assert terminal.spec().fails_on_data_loss
+    terminal.beat()
+    (status,) = terminal.run("status", "orders", "--json").document["streams"]
+    assert status["is_declared_differently"]
+
+    terminal.fail()
+    terminal.settle()
+    terminal.clock.advance(timedelta(minutes=1))
+    decision = terminal.settle()
+
+    assert terminal.newest().number == 2
+    assert decision.action is Action.PARKED
+    assert "that are needed are deleted" in decision.reason
+
+
+def test_the_start_after_the_accepted_one_fails_on_a_loss_again(terminal):
+    terminal.broker.has("orders", (400, 450))
+    terminal.settle()
+    terminal.run(*ACCEPT_EXPIRED)
+    terminal.settle()
+    checkpoint = terminal.spec().checkpoint
+    terminal.storage.write(join(checkpoint, "offsets", "2"), offsets('{"orders":{"0":450}}'))
+    terminal.storage.write(join(checkpoint, "commits", "2"), commit())
+    terminal.beat(batch=2)
+    terminal.run("restart", "orders", "--reason", "back to the declaration", "--yes", "--no-wait")
+    terminal.obey()
+    terminal.settle()
+
+    assert terminal.newest().number == 3
+    assert "failOnDataLoss" not in given_options(terminal)
+
+
+@pytest.mark.parametrize(
+    ("partition", "why"),
+    [
+        ((0, 450), "no records are in the way"),
+        ((0, 20), "not only deleted records are in the way: orders-0: it ends at 20"),
+    ],
+)
+def test_nothing_but_expired_records_is_accepted_as_expired(terminal, partition, why):
+    terminal.broker.has("orders", partition)
+    terminal.settle()
+
+    answer = terminal.run(*ACCEPT_EXPIRED)
+
+    assert answer.code == 1
+    assert why in answer.err
+    assert terminal.kinds()[-1] != "released"
+
+
+def test_nothing_is_accepted_as_expired_while_kafka_does_not_answer(terminal):
+    terminal.broker.has("orders", (400, 450))
+    terminal.settle()
+    terminal.broker.trouble = "away"
+
+    answer = terminal.run(*ACCEPT_EXPIRED)
+
+    assert answer.code == 1
+    assert "Kafka did not say what it has deleted" in answer.err
+
+
+def test_what_a_release_would_come_to_is_judged_with_what_it_accepts(terminal):
+    terminal.broker.has("orders", (400, 450))
+    terminal.settle()
+
+    plain = terminal.run("release", "orders", "--reason", "why", "--dry-run")
+    accepting = terminal.run(*ACCEPT_EXPIRED[:-1], "--dry-run")
+
+    assert "a supervisor parks it again" in plain.out
+    assert "a start now is unsafe: orders-0: 250 offsets" in accepting.out
+    assert "a supervisor claims epoch 2" in accepting.out
 
 
 @pytest.mark.parametrize(

@@ -281,7 +281,10 @@ def test_a_release_after_which_the_supervisor_would_park_again_says_so_beforehan
 
     plain = plan_release(a_sight(*RUNNING, an_end(1, commit=3), Parked(), checkpoint=moved), SPEC, reason="why")
     accepted = plan_release(
-        a_sight(*RUNNING, an_end(1, commit=3), Parked(), checkpoint=moved), SPEC, reason="why", accepts_unsafe=True
+        a_sight(*RUNNING, an_end(1, commit=3), Parked(), checkpoint=moved),
+        SPEC,
+        reason="why",
+        terms=ActTerms(accepts_unsafe=True),
     )
 
     assert plain.effects[-1] == "a supervisor parks it again"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
-from airflow.sdk import BaseOperator, Context
+from airflow.sdk import BaseOperator, Context, Param
 from airflow.sdk.exceptions import AirflowFailException
 
 from streamops.airflow.services import build_desk
@@ -21,6 +21,23 @@ from streamops.operations.stream_operations import StreamOperations
 
 ACTS = (Act.START, Act.STOP, Act.RELEASE, Act.RESTART, Act.ADOPT)
 """In this order: who types `start` into the form and takes the first that fits gets `start`."""
+
+
+def act_param() -> Param:
+    """Which act, for the form."""
+    return Param(
+        type="string",
+        title="Act",
+        enum=[str(act) for act in ACTS],
+        values_display={
+            "restart": "replace the driver (restart)",
+            "release": "let a parked stream run again (release)",
+            "adopt": "take over a checkpoint that others have written (adopt)",
+        },
+        description="restart: another driver, with the present settings and job file. stop: no driver until start.",
+    )
+
+
 APPROVED_WITHIN = timedelta(minutes=30)
 NAME_LIMIT = 60
 """Characters of a user's name in a reason."""
@@ -64,6 +81,7 @@ class ActRequest:
                 force=bool(params["force"]),
                 accepts_unsafe=bool(params["accept_unsafe"]),
                 # A run of an earlier release has no such fields.
+                accepts_expired=bool(params.get("accept_expired")),
                 confirm_dead=int(params.get("confirm_dead") or 0) or None,
                 is_vouched=bool(params.get("confirm_stopped")),
             ).of_use_to(act),
