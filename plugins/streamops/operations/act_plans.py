@@ -204,7 +204,9 @@ def _expired(sight: StreamSnapshot, spec: StreamSpec) -> list[PartitionCoverage]
     lossy = [one for one in partitions if one.standing.is_lossy]
     if spec.mode is Mode.BACKFILL or not lossy:
         is_asked = bool(partitions) and all(one.standing is not PartitionState.UNKNOWN for one in partitions)
-        why = "no records are in the way that Kafka has deleted" if is_asked else "Kafka did not say what it has deleted"
+        why = (
+            "no records are in the way that Kafka has deleted" if is_asked else "Kafka did not say what it has deleted"
+        )
         raise ControlLogError(f"{called(spec)}: {why}, so none are accepted")
     others = [one for one in lossy if one.standing not in _EXPIRED]
     if others:
