@@ -48,27 +48,26 @@ class Explanation:
 
 
 def explain(status: StreamStatus, records: Entries, *, now: datetime, window: timedelta) -> Explanation:
-    """`records`: of the control log, oldest first, at least those of the window; one before it tells where it began."""
+    """`records`: of the control log, oldest first, those of the window and as many before it as tell of the driver then."""
     since = now - window
     known = [record for record in records if isinstance(record, Record)]
     inside = [record for record in known if record.at >= since]
     ends = _ends(inside)
-    first, last = _batches(status, known, inside)
+    first, last = _batches(status, known, since)
     gaps = tuple(_gaps(status, known, since=since, now=now))
     started = sum(isinstance(record.body, Submitted) for record in inside)
     acts = [entry for entry in tell(records) if entry.is_act and entry.at and entry.at >= since]
     hours = brief(window)
+    told = (
+        (_drivers(started, ends, inside, hours), _progress(status, first, last, gaps), _acts(acts, hours))
+        if status.is_read
+        else ("What happened to it is not known: its control log or checkpoint can't be read.",)
+    )
     return Explanation(
         stream=status.stream,
         since=since,
         until=now,
-        sentences=(
-            _standing(status, now),
-            _drivers(started, ends, inside, hours),
-            _progress(status, first, last, gaps, hours),
-            _acts(acts, hours),
-            _data(status, now),
-        ),
+        sentences=(_standing(status, now), *told, _data(status, now)),
         drivers_started=started,
         ends=ends,
         first_batch=first,
@@ -114,25 +113,28 @@ def _drivers(started: int, ends: tuple[tuple[str, int], ...], inside: Sequence[R
     return f"{told} and {sum(number for _, number in ends)} ended: {how}{f'; the newest failure: {cause}' if cause else ''}."
 
 
-def _batches(status: StreamStatus, known: Sequence[Record], inside: Sequence[Record]) -> tuple[int | None, int | None]:
-    """The first and the last batch committed since the newest record that stands before the window, or the first in it."""
-    before = [record for record in known if record not in inside]
-    positions = [
-        record.body.position.commit
-        for record in (*before[::-1], *inside)
+def _batches(status: StreamStatus, known: Sequence[Record], since: datetime) -> tuple[int | None, int | None]:
+    """The first and the last batch committed behind the newest place on record before the window, or else the first in it."""
+    places = [
+        (record.at, record.body.position.commit)
+        for record in known
         if isinstance(record.body, Claimed | DriverEnded) and record.body.position is not None
     ]
-    if not positions or status.batch is None or status.batch <= positions[0]:
+    if not places or status.batch is None:
         return None, None
-    return positions[0] + 1, status.batch
+    begin = next((commit for at, commit in reversed(places) if at < since), places[0][1])
+    return (begin + 1, status.batch) if status.batch > begin else (None, None)
 
 
 def _gaps(status: StreamStatus, known: Sequence[Record], *, since: datetime, now: datetime) -> Iterator[Gap]:
-    """From each end to the next submit; the last one lasts where no driver lives."""
-    ended: datetime | None = None
+    """From each end to the next submit; the last one lasts where no driver lives. Rests of a scheduled stream are none."""
+    if status.phase in (Phase.IDLE, Phase.NEW):
+        return
+    is_seen = any(isinstance(record.body, DriverEnded | Submitted) for record in known)
+    ended = None if is_seen or status.phase in GETTING_ON else since
     for record in known:
         if isinstance(record.body, DriverEnded):
-            ended = record.at
+            ended = ended or record.at
         elif isinstance(record.body, Submitted) and ended:
             if record.at > since:
                 yield Gap(since=max(ended, since), until=record.at)
@@ -141,15 +143,15 @@ def _gaps(status: StreamStatus, known: Sequence[Record], *, since: datetime, now
         yield Gap(since=max(ended, since), until=now)
 
 
-def _progress(status: StreamStatus, first: int | None, last: int | None, gaps: tuple[Gap, ...], hours: str) -> str:
+def _progress(status: StreamStatus, first: int | None, last: int | None, gaps: tuple[Gap, ...]) -> str:
     if first is not None and last is not None:
         told = f"It got from batch {first} to {last}"
     elif status.batch is not None and status.batch >= 0:
-        told = f"Of its batches the log of the last {hours} tells nothing, the newest is {status.batch}"
+        told = f"Its newest batch is {status.batch}"
     else:
         told = "It has committed no batch that is known"
     if not gaps:
-        return f"{told}, and was never without a driver."
+        return f"{told}, and a driver was there all the time." if status.phase in GETTING_ON else f"{told}."
     longest = max(gaps, key=lambda gap: gap.length)
     whole = sum((gap.length for gap in gaps), timedelta(0))
     again = f", the longest time {brief(longest.length)}" if len(gaps) > 1 else ""
@@ -161,7 +163,7 @@ def _acts(acts: Sequence[HistoryEntry], hours: str) -> str:
         return f"Nobody asked for anything in the last {hours}."
     shown = "; ".join(f"{one.what} by {one.actor} at {one.at:%H:%M:%S} UTC ({one.why})" for one in acts[-SHOWN_ACTS:])
     more = f" and {len(acts) - SHOWN_ACTS} more before" if len(acts) > SHOWN_ACTS else ""
-    return f"People asked for: {shown}{more}."
+    return f"Asked for: {shown}{more}."
 
 
 def _data(status: StreamStatus, now: datetime) -> str:

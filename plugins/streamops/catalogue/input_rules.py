@@ -112,17 +112,19 @@ def renamed_input(found: InputFacts, expected: Expectations, watch: Watch) -> It
     pairs = [(was, now) for was, now in found.renamed if limit is None or now.modified_at >= limit]
     if not pairs:
         return
+    # Where times are whole seconds, two files may well have one.
+    is_sure = any(was.modified_at.microsecond for was, _ in pairs)
     names = [f"{was.address.rpartition('/')[2]} → {now.address.rpartition('/')[2]}" for was, now in pairs]
     evidence = f"{len(pairs)} files were read under names that are gone, and lie there as new: {_named(names)}"
     yield Finding(
         rule="renamed-input",
-        severity=Severity.CRITICAL,
+        severity=Severity.CRITICAL if is_sure else Severity.WARNING,
         file=found.source,
         evidence=evidence,
         meaning="the source does not know them under the new names, and reads them again",
         repair=f"give the files their old names back; if nobody renamed them, restore {found.source} from a copy",
         not_when="when they are other files, which only have the same times",
-        start=StartEffect(kind=AtStart.UNDECIDED, summary=f"{evidence}: they are read again"),
+        start=StartEffect(kind=AtStart.UNDECIDED, summary=f"{evidence}: they are read again") if is_sure else None,
     )
 
 

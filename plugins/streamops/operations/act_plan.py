@@ -177,6 +177,11 @@ class ActTerms:
     from_stream: str = ""
     """Adopt: whose log it is, where that is another stream's."""
 
+    @property
+    def accepts(self) -> bool:
+        """Whether the next start is to go ahead although its plan is not safe."""
+        return self.accepts_unsafe or self.accepts_expired
+
     def of_use_to(self, act: Act) -> "ActTerms":
         """The same without what the act does not go by."""
         return ActTerms(
@@ -189,10 +194,10 @@ class ActTerms:
             from_stream=self.from_stream if act is Act.ADOPT else "",
         )
 
-    def need_approval(self, act: Act) -> bool:
+    def needs_approval(self, act: Act) -> bool:
         """Whether it may cut off a batch, lose or repeat data, or rests on a person's word where no machine can tell."""
         by_word = self.confirm_dead is not None or self.is_vouched or act is Act.ADOPT
-        return self.force or self.accepts_unsafe or self.accepts_expired or by_word
+        return self.force or self.accepts or by_word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

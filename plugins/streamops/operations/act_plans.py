@@ -1,5 +1,7 @@
 """The plan of each request. Pure: told before the act, and all there is to a dry run."""
 
+from dataclasses import replace
+
 from streamops.control.records import (
     Adopted,
     DriverEnded,
@@ -35,6 +37,8 @@ from streamops.supervision.decision import Action
 from streamops.supervision.desired_run import timings_of
 from streamops.supervision.hand_over import HandOver
 from streamops.supervision.observation import EpochFacts
+from streamops.supervision.preflight import plans_for
+from streamops.supervision.start_rules import foreign_writer
 from streamops.supervision.supervisor import Look
 
 NOTHING_FIRST = HandOver()
@@ -170,21 +174,22 @@ def plan_release(
     ControlLogError when somebody else seems to run the query, and where no expired records are in the way that could be accepted.
     """
     state, terms = sight.look.observation.state, terms or ActTerms()
-    accepts = terms.accepts_unsafe or terms.accepts_expired
-    if state.parked is None and not accepts:
+    if state.parked is None and not terms.accepts:
         return _nothing(Act.RELEASE, spec, reason, "it is not parked")
     effects: tuple[str, ...] = (*_watched_first(hand_over, spec), budget_of_release(state))
     if terms.accepts_expired:
         lost = _expired(sight, spec)
+        if not terms.accepts_unsafe:
+            _refuse_more_than_expired(sight, spec)
         effects += (f"the next start, and only that one, passes over what is gone: {told(lost, most=EXPIRED_SHOWN)}",)
-    elif accepts:
+    elif terms.accepts:
         effects += ("the next start, and only that one, goes ahead although its plan is not safe",)
     wants_running = state.desire is Desire.RUNNING and not rests(state, spec)
     follows = NOTHING_FOLLOWS
     if sight.look.observation.epochs:
         effects += (f"epoch {sight.look.observation.epochs[-1].epoch.number} is not touched",)
     else:
-        released = Released(accepts_unsafe=accepts, accepts_expired=terms.accepts_expired)
+        released = Released(accepts_unsafe=terms.accepts, accepts_expired=terms.accepts_expired)
         follows = next_start(sight, spec, released, wants_running=state.desire is Desire.RUNNING)
     return ActPlan(
         act=Act.RELEASE,
@@ -199,16 +204,20 @@ def plan_release(
 
 
 def _expired(sight: StreamSnapshot, spec: StreamSpec) -> list[PartitionCoverage]:
-    """What a start would miss; ControlLogError where that is nothing, or where it would fail or lose for another reason, too."""
-    partitions = [one for coverage in sight.coverages for one in coverage.partitions]
-    lossy = [one for one in partitions if one.standing.is_lossy]
-    if spec.mode is Mode.BACKFILL or not lossy:
-        is_asked = bool(partitions) and all(one.standing is not PartitionState.UNKNOWN for one in partitions)
-        why = (
-            "no records are in the way that Kafka has deleted" if is_asked else "Kafka did not say what it has deleted"
+    """What a start would miss; ControlLogError where that is nothing or not known, or where it is not all that is in the way."""
+    if not spec.reads_kafka or spec.mode is Mode.BACKFILL:
+        raise ControlLogError(
+            f"{called(spec)}: expired records are accepted of a stream that reads Kafka, and of no other"
         )
-        raise ControlLogError(f"{called(spec)}: {why}, so none are accepted")
-    others = [one for one in lossy if one.standing not in _EXPIRED]
+    partitions = [one for coverage in sight.coverages for one in coverage.partitions]
+    unknown = [one for one in partitions if one.standing is PartitionState.UNKNOWN]
+    if unknown or not partitions:
+        why = f": {told(unknown)}" if unknown else ""
+        raise ControlLogError(f"{called(spec)}: Kafka did not say what it has deleted{why}; nothing is accepted")
+    lossy = [one for one in partitions if one.standing.is_lossy]
+    if not lossy:
+        raise ControlLogError(f"{called(spec)}: Kafka has deleted no records that are needed; nothing is accepted")
+    others = [one for one in lossy if not one.standing.is_expired]
     if others:
         raise ControlLogError(
             f"{called(spec)}: not only deleted records are in the way: {told(others)}. Take a look at that first:"
@@ -217,8 +226,19 @@ def _expired(sight: StreamSnapshot, spec: StreamSpec) -> list[PartitionCoverage]
     return lossy
 
 
+def _refuse_more_than_expired(sight: StreamSnapshot, spec: StreamSpec) -> None:
+    """ControlLogError where the start is unsafe for another reason, too: whoever accepts one loss has not accepted the other."""
+    without = plans_for(sight.seen, spec, replace(sight.start, coverages=()))
+    refused = [one.plan for one in without if not accepts(spec.sink.guarantee, one.plan.safety)]
+    stranger = foreign_writer(sight.seen, spec)
+    why = stranger.reason if stranger else f"a start is {refused[0].safety}: {refused[0].summary}" if refused else ""
+    if why:
+        raise ControlLogError(
+            f"{called(spec)}: expired records are not all that is in the way: {why}. To accept both, add --accept-unsafe"
+        )
+
+
 EXPIRED_SHOWN = 20
-_EXPIRED = frozenset({PartitionState.LOST, PartitionState.PARTLY_LOST})
 
 
 def plan_adopt(

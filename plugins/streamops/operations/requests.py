@@ -173,6 +173,8 @@ class Requests:
         """
         state = self.state()
         accepts_unsafe = accepts_unsafe or accepts_expired
+        # What was accepted and not used yet stays accepted.
+        accepts_expired = accepts_expired or (accepts_unsafe and state.passes_over_expired)
         is_new = accepts_unsafe and (state.accepts_unsafe, state.accepts_expired) != (True, accepts_expired)
         if state.parked is None and not is_new:
             return None

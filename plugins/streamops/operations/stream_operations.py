@@ -9,7 +9,7 @@ from itertools import islice
 from streamops.clock import Clock
 from streamops.control.attendance import read_attendance
 from streamops.control.layout import control_folder
-from streamops.control.records import Author, Record, Released, RestartRequested
+from streamops.control.records import Author, Claimed, DriverEnded, Record, Released, RestartRequested
 from streamops.diagnosis.companions import read_checkpoints
 from streamops.errors import ControlLogError, StreamOpsError
 from streamops.launch.outsiders import find_outsiders
@@ -140,8 +140,7 @@ class StreamOperations:
                 first = self.requests.hand_over(act, is_vouched=terms.is_vouched)
                 return plan_start(sight, self.spec, reason=reason, confirm_dead=terms.confirm_dead, hand_over=first)
             case Act.RELEASE:
-                unsafe = terms.accepts_unsafe or terms.accepts_expired
-                first = self.requests.hand_over(act, accepts_unsafe=unsafe, is_vouched=terms.is_vouched)
+                first = self.requests.hand_over(act, accepts_unsafe=terms.accepts, is_vouched=terms.is_vouched)
                 return plan_release(sight, self.spec, reason=reason, terms=terms, hand_over=first)
             case Act.ADOPT:
                 first = self.requests.hand_over(act, at_least=terms.watch, is_vouched=terms.is_vouched)
@@ -189,11 +188,14 @@ class StreamOperations:
         return newest_history(self.spec.name, backwards, limit=limit, acts_only=acts_only)
 
     def records_since(self, since: datetime) -> Entries:
-        """The records from a moment on, and the one before them, oldest first; at most READ_LIMIT. StorageError."""
+        """The records from a moment on, and those before it back to a claim or the end of a driver, oldest first.
+
+        At most READ_LIMIT. StorageError.
+        """
         found: list[Record | UnreadableRecord] = []
         for record in islice(records_backwards(self._storage, control_folder(self.spec.checkpoint)), READ_LIMIT):
             found.append(record)
-            if isinstance(record, Record) and record.at < since:
+            if isinstance(record, Record) and record.at < since and isinstance(record.body, Claimed | DriverEnded):
                 break
         return found[::-1]
 

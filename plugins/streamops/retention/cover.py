@@ -44,6 +44,11 @@ class PartitionState(StrEnum):
         """Whether a start could not read what it needs."""
         return self not in (PartitionState.COVERED, PartitionState.NEW, PartitionState.UNKNOWN)
 
+    @property
+    def is_expired(self) -> bool:
+        """Whether records alone are gone, and the topic is as it was."""
+        return self in (PartitionState.PARTLY_LOST, PartitionState.LOST)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetRange:

@@ -110,7 +110,11 @@ _ORDER = (
 )
 
 
-_WAY_OUT = "to go on without them, release the stream with --accept-expired, or with that tick in the form"
+_WAY_OUT_OF_EXPIRED = "to go on without them, release the stream with --accept-expired, or with that tick in the form"
+_WAY_OUT = (
+    'to go on without them, set `failOnDataLoss: "false"` in the options of the source, release the stream with'
+    " --accept-unsafe, and take it back after the first batch"
+)
 ANOTHER_BACKFILL = (
     "to go on without them, ask for another backfill of what is left, with --accept-expired, and end this one"
 )
@@ -172,21 +176,25 @@ def failing_engine(engine: Engine) -> str:
     return f"availableNow of Spark {engine.release} fails on that each time"
 
 
-def with_coverage(
-    plan: RestartPlan, coverage: Coverage, *, fails_on_data_loss: bool, way_out: str = _WAY_OUT
-) -> RestartPlan:
+def with_coverage(plan: RestartPlan, coverage: Coverage, *, fails_on_data_loss: bool, way_out: str = "") -> RestartPlan:
     """What the checkpoint alone forbids stays forbidden; what it allows may still find its records gone."""
     if plan.safety in _SETTLED:
         return plan
     found = start_effect([coverage], fails_on_data_loss=fails_on_data_loss)
     if found.effect is Effect.FAILS:
-        summary = f"{found.summary}; {way_out}"
+        summary = f"{found.summary}; {way_out or _way_out(coverage)}"
         return replace(plan, safety=Safety.FUTILE, summary=summary, expected_error=found.expected_error)
     if found.effect is Effect.LOSES:
-        return replace(plan, safety=Safety.UNSAFE, summary=found.summary)
+        before = f"{plan.summary}; " if plan.safety is Safety.UNSAFE else ""
+        return replace(plan, safety=Safety.UNSAFE, summary=f"{before}{found.summary}")
     if found.effect is Effect.UNCONFIRMED and plan.safety is not Safety.UNSAFE:
         return replace(plan, safety=Safety.UNKNOWN, summary=found.summary)
     return plan
+
+
+def _way_out(coverage: Coverage) -> str:
+    lossy = [one for one in coverage.partitions if one.standing.is_lossy]
+    return _WAY_OUT_OF_EXPIRED if all(one.standing.is_expired for one in lossy) else _WAY_OUT
 
 
 _SETTLED = (Safety.FUTILE, Safety.BLOCKED)

@@ -293,7 +293,7 @@ class StreamSpec:
             ),
         )
 
-    def without_expired(self) -> "StreamSpec":
+    def passing_over_lost_records(self) -> "StreamSpec":
         """For a driver that passes over what Kafka has deleted; the declaration itself where it reads something else."""
         if not isinstance(self.source, KafkaSource):
             return self

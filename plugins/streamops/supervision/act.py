@@ -112,7 +112,7 @@ class Actor:
             )
         given = as_asked(observation.state, self._spec, decision.run)
         if decision.accepts_unsafe and observation.state.accepts_expired:
-            given = given.without_expired()
+            given = given.passing_over_lost_records()
         token = uuid.uuid4().hex
         body = Claimed(
             stream=self._spec.name,

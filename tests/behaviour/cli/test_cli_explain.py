@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from streamops.control.layout import control_folder, record_address
+from streamops.errors import LaunchError
 from support.terminal import Terminal
 
 
@@ -64,7 +65,7 @@ def test_what_people_asked_for_is_told_with_the_reason(terminal: Terminal) -> No
 
     lines = answer.out.splitlines()
     assert lines[0].startswith("orders is stopped: stopped by person:")
-    assert lines[3].startswith("People asked for: stop by person:")
+    assert lines[3].startswith("Asked for: stop by person:")
     assert lines[3].endswith("at 12:00:00 UTC (new broker).")
 
 
@@ -75,4 +76,37 @@ def test_a_stream_that_can_not_be_looked_at_is_told_as_unknown(terminal: Termina
     answer = terminal.run("explain", "orders")
 
     assert answer.code == 4
-    assert answer.out.startswith("orders is unknown: ")
+    standing, told, *_ = answer.out.splitlines()
+    assert standing.startswith("orders is unknown: ")
+    assert told == "What happened to it is not known: its control log or checkpoint can't be read."
+
+
+def test_a_stream_that_was_parked_long_ago_had_no_driver_all_the_time(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.fail(text="KafkaException: no broker")
+    terminal.settle()
+    terminal.run("stop", "orders", "--reason", "night", "--yes")
+    terminal.clock.advance(timedelta(hours=9))
+    terminal.settle()
+
+    answer = terminal.run("explain", "orders", "--last", "1h")
+
+    assert "had no driver for 60m from 20:00:00 UTC." in answer.out.splitlines()[2]
+
+
+def test_a_gap_begins_with_the_first_of_several_ends(terminal: Terminal) -> None:
+    terminal.started()
+    terminal.fail(text="KafkaException: no broker")
+    terminal.settle()
+    begun = terminal.clock.now()
+    terminal.launcher.submit_error = LaunchError("no room")
+    for _ in range(2):
+        terminal.clock.advance(timedelta(minutes=10))
+        terminal.settle()
+    terminal.launcher.submit_error = None
+    terminal.clock.advance(timedelta(minutes=10))
+    terminal.settle()
+
+    (gap,) = terminal.run("explain", "orders", "--json").document["gaps"]
+
+    assert gap["since"] == begun.isoformat()

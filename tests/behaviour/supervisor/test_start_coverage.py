@@ -136,7 +136,7 @@ def test_the_start_after_the_accepted_one_fails_on_a_loss_again(terminal):
 @pytest.mark.parametrize(
     ("partition", "why"),
     [
-        ((0, 450), "no records are in the way"),
+        ((0, 450), "Kafka has deleted no records that are needed"),
         ((0, 20), "not only deleted records are in the way: orders-0: it ends at 20"),
     ],
 )
@@ -149,6 +149,42 @@ def test_nothing_but_expired_records_is_accepted_as_expired(terminal, partition,
     assert answer.code == 1
     assert why in answer.err
     assert terminal.kinds()[-1] != "released"
+
+
+def test_whoever_accepts_expired_records_has_not_accepted_a_foreign_writer(terminal):
+    terminal.broker.has("orders", (400, 450))
+    terminal.settle()
+    checkpoint = terminal.spec().checkpoint
+    terminal.storage.write(join(checkpoint, "offsets", "2"), offsets('{"orders":{"0":160}}'))
+    terminal.storage.write(join(checkpoint, "commits", "2"), commit())
+
+    alone = terminal.run(*ACCEPT_EXPIRED)
+    both = terminal.run(*ACCEPT_EXPIRED, "--accept-unsafe")
+
+    assert alone.code == 1
+    assert "a foreign writer was here" in alone.err
+    assert "add --accept-unsafe" in alone.err
+    assert both.code == 0
+
+
+def test_what_was_accepted_stays_accepted_until_it_is_used(terminal):
+    terminal.broker.has("orders", (400, 450))
+    terminal.settle()
+    terminal.run(*ACCEPT_EXPIRED)
+    terminal.run("release", "orders", "--accept-unsafe", "--reason", "the rest, too", "--yes")
+
+    terminal.settle()
+
+    assert given_options(terminal)["failOnDataLoss"] == "false"
+
+
+def test_an_end_below_the_offset_is_not_told_to_be_accepted_as_expired(terminal):
+    terminal.broker.has("orders", (0, 20))
+
+    reason = terminal.settle().reason
+
+    assert "--accept-expired" not in reason
+    assert 'set `failOnDataLoss: "false"`' in reason
 
 
 def test_nothing_is_accepted_as_expired_while_kafka_does_not_answer(terminal):

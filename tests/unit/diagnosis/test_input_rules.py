@@ -15,6 +15,7 @@ from support.plans import by_rules
 NOTE, WARNING, UNKNOWN, CRITICAL = Severity.NOTE, Severity.WARNING, Severity.UNKNOWN, Severity.CRITICAL
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+FINE = timedelta(minutes=5, milliseconds=250)
 
 
 def there(name, age=HOUR, folder="file:///in"):
@@ -77,8 +78,12 @@ LOUD = {
         ("aged-input", WARNING),
     ),
     "a file that was read has another name now": (
-        facts([there("a", 2 * HOUR), there("b.done")], [read("a", 2 * HOUR), read("b")]),
+        facts([there("a", 2 * HOUR), there("b.done", FINE)], [read("a", 2 * HOUR), read("b", FINE)]),
         ("renamed-input", CRITICAL),
+    ),
+    "the same where times are whole seconds, so that it may be another file": (
+        facts([there("a", 2 * HOUR), there("b.done")], [read("a", 2 * HOUR), read("b")]),
+        ("renamed-input", WARNING),
     ),
     "files that were read are cleaned up, and one of their times waits": (
         facts([there("c", HOUR)], [read("a", 2 * HOUR), read("b", HOUR)]),

@@ -59,7 +59,7 @@ class ActRequest:
     @property
     def needs_approval(self) -> bool:
         """Whether another person's word is asked for first."""
-        return self.terms.need_approval(self.act)
+        return self.terms.needs_approval(self.act)
 
     @classmethod
     def by(cls, context: Context, *, approved_by: str = "") -> "ActRequest":

@@ -38,6 +38,8 @@ class RunTrigger(StreamTrigger):
 
     tells_standstill = False
 
+    place = "streamops.airflow.run_trigger.RunTrigger"
+
     def __init__(
         self,
         *,

@@ -57,6 +57,9 @@ class StreamTrigger(BaseTrigger):
     The arguments are stored in Airflow's database and outlive releases: new ones get a default, old ones stay accepted.
     """
 
+    place = "streamops.airflow.triggers.StreamTrigger"
+    """What Airflow's database names, in releases before and after this one."""
+
     def __init__(
         self,
         *,
@@ -89,7 +92,7 @@ class StreamTrigger(BaseTrigger):
             "quiet_seconds": self.quiet_seconds,
             "interval_seconds": self.interval_seconds,
         }
-        return f"{type(self).__module__}.{type(self).__qualname__}", arguments
+        return self.place, arguments
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         yield TriggerEvent(await self._watch())
