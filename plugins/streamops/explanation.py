@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from streamops.control.records import Claimed, DriverEnded, Record, Submitted
 from streamops.failures.classify import cause_of
-from streamops.formatting import brief
+from streamops.formatting import brief, counted, moment
 from streamops.operations.history import Entries, HistoryEntry, tell
 from streamops.status import AS_WANTED, GETTING_ON, Phase, StreamStatus
 from streamops.verdict import DatedVerdict, Verdict
@@ -103,7 +103,7 @@ def _ends(inside: Sequence[Record]) -> tuple[tuple[str, int], ...]:
 def _drivers(started: int, ends: tuple[tuple[str, int], ...], inside: Sequence[Record], hours: str) -> str:
     if not started and not ends:
         return f"No driver was started or ended in the last {hours}."
-    told = f"In the last {hours} {_count(started, 'driver')} {'was' if started == 1 else 'were'} started"
+    told = f"In the last {hours} {counted(started, 'driver')} {'was' if started == 1 else 'were'} started"
     if not ends:
         return f"{told} and none ended."
     how = ", ".join(f"{number} {kind}" for kind, number in ends)
@@ -189,9 +189,5 @@ def _verdict(what: str, verdict: DatedVerdict, now: datetime, *, command: str) -
     return f"{what} is {verdict.verdict} ({age}): {verdict.reason or 'no reason is known'}, see `{command}`"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def _time(at: datetime, now: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC ({brief(max(timedelta(0), now - at))})"
+    return f"{moment(at)} UTC ({brief(max(timedelta(0), now - at))})"

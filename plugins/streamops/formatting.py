@@ -25,6 +25,11 @@ def left(until: datetime | None, now: datetime) -> str:
     return brief(until - now) if until > now else f"over since {brief(now - until)}"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def listed(texts: Sequence[str], most: int) -> str:
     """`a, b, c`, and ` …` after them where there are more than `most`."""
     return ", ".join(texts[:most]) + (" …" if len(texts) > most else "")

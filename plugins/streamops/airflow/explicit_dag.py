@@ -93,21 +93,26 @@ def explicit_dag(
         tags={"streamops", *tags, *shown.tags},
         dag_display_name=shown.display_name or dag_id,
         owner_links={shown.owner: shown.runbook} if shown.runbook else {},
-        default_args={
-            "owner": shown.owner,
-            "execution_timeout": slice_limit,
-            "retries": TRIES_AGAIN,
-            "retry_delay": timedelta(seconds=SECONDS_BETWEEN_TRIES),
-            "retry_exponential_backoff": 0,
-            "retry_policy": None,
-            "depends_on_past": False,
-            "wait_for_downstream": False,
-            "trigger_rule": "all_success",
-            "pool": "default_pool",
-            "pool_slots": 1,
-            "priority_weight": weight,
-            "weight_rule": "absolute",
-            "email_on_failure": False,
-            "email_on_retry": False,
-        },
+        default_args=_task_defaults(shown.owner, weight=weight, slice_limit=slice_limit),
     )
+
+
+def _task_defaults(owner: str, *, weight: int, slice_limit: timedelta) -> dict[str, Any]:
+    """What every task of a DAG of ours has."""
+    return {
+        "owner": owner,
+        "execution_timeout": slice_limit,
+        "retries": TRIES_AGAIN,
+        "retry_delay": timedelta(seconds=SECONDS_BETWEEN_TRIES),
+        "retry_exponential_backoff": 0,
+        "retry_policy": None,
+        "depends_on_past": False,
+        "wait_for_downstream": False,
+        "trigger_rule": "all_success",
+        "pool": "default_pool",
+        "pool_slots": 1,
+        "priority_weight": weight,
+        "weight_rule": "absolute",
+        "email_on_failure": False,
+        "email_on_retry": False,
+    }

@@ -245,7 +245,6 @@ class _OperatorReader:
     def checked(self, version: int) -> Checksums:
         """The files that are loaded, and beside which checksums lie."""
         of_spark, of_hadoop, lacking = set(), set(), set()
-        newest = max((files.checked_versions.stop - 1 for _, files, _ in self._places()), default=0)
         for folder, files, unique_id in self._places():
             if not files.spark_checked and not files.hadoop_checked:
                 continue
@@ -253,8 +252,13 @@ class _OperatorReader:
             names = {files.snapshot_for(version, unique_id), *changes}
             of_spark |= {join(folder, name) for name in names & files.spark_checked}
             of_hadoop |= {join(folder, name) for name in names & files.hadoop_checked}
-            lacking |= {join(folder, name) for name in files.unchecked(changes, upto=newest)}
+            if not files.hadoop_checked.issuperset(changes):
+                lacking |= {join(folder, name) for name in files.unchecked(changes, upto=self._newest_checked())}
         return Checksums(of_spark=frozenset(of_spark), of_hadoop=frozenset(of_hadoop), lacking=frozenset(lacking))
+
+    def _newest_checked(self) -> int:
+        """The newest version of whose changes any store has Hadoop's side file; 0 for none."""
+        return max((files.checked_versions.stop - 1 for _, files, _ in self._places()), default=0)
 
     def broken_schemas(self) -> Iterator[BrokenStateFile]:
         """The schemas of the stores, which lie in partition 0, as far as they can't be read."""

@@ -1,6 +1,6 @@
 """A plan: what a request will record, what will then happen, and what has become of it so far. Pure."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
@@ -200,6 +200,9 @@ class ActTerms:
         return self.force or self.accepts or by_word
 
 
+NOTHING_BESIDE = ActTerms()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActPlan:
     """One request before it is made."""
@@ -213,7 +216,7 @@ class ActPlan:
     """What then happens, a sentence each."""
     warnings: tuple[str, ...] = ()
     """What keeps it from happening, or makes it cost more than it seems."""
-    terms: ActTerms = field(default_factory=ActTerms)
+    terms: ActTerms = NOTHING_BESIDE
     awaits: AwaitedStart | None = None
     """What shows that it has come about; None where no start follows from it."""
     ends: tuple[int, ...] = ()

@@ -27,7 +27,7 @@ from streamops.operations.act_effects import (
     stop_effect,
     unattended,
 )
-from streamops.operations.act_plan import Act, ActPlan, ActTerms, AwaitedStart
+from streamops.operations.act_plan import NOTHING_BESIDE, Act, ActPlan, ActTerms, AwaitedStart
 from streamops.operations.snapshot import StreamSnapshot
 from streamops.retention import PartitionCoverage, PartitionState
 from streamops.retention.covered_plan import told
@@ -166,14 +166,14 @@ def plan_release(
     spec: StreamSpec,
     *,
     reason: str,
-    terms: ActTerms | None = None,
+    terms: ActTerms = NOTHING_BESIDE,
     hand_over: HandOver = NOTHING_FIRST,
 ) -> ActPlan:
     """Forget the failures so far, and let the supervisor start it again.
 
     ControlLogError when somebody else seems to run the query, and where no expired records are in the way that could be accepted.
     """
-    state, terms = sight.look.observation.state, terms or ActTerms()
+    state = sight.look.observation.state
     if state.parked is None and not terms.accepts:
         return _nothing(Act.RELEASE, spec, reason, "it is not parked")
     effects: tuple[str, ...] = (*_watched_first(hand_over, spec), budget_of_release(state))

@@ -14,6 +14,7 @@ from streamops.diagnosis.companions import read_checkpoints
 from streamops.errors import ControlLogError, StreamOpsError
 from streamops.launch.outsiders import find_outsiders
 from streamops.operations.act_plan import (
+    NOTHING_BESIDE,
     Act,
     ActPlan,
     ActProgress,
@@ -123,10 +124,10 @@ class StreamOperations:
         act: Act,
         *,
         reason: str,
-        terms: ActTerms | None = None,
+        terms: ActTerms = NOTHING_BESIDE,
     ) -> ActPlan:
         """The plan of an act. Raises what the plans raise, and StreamOpsError."""
-        terms = (terms or ActTerms()).of_use_to(act)
+        terms = terms.of_use_to(act)
         return replace(self._planned(act, reason, terms), terms=terms)
 
     def _planned(self, act: Act, reason: str, terms: ActTerms) -> ActPlan:

@@ -10,6 +10,7 @@ from streamops.deltalog import DeltaTableFacts, read_delta_table
 from streamops.diagnosis.checkup_text import printable
 from streamops.diagnosis.companions import inspect_checkpoints
 from streamops.errors import ObjectNotFoundError, StreamOpsError
+from streamops.formatting import counted
 from streamops.places.delta_source import Fit, delta_source
 from streamops.places.input_files import InputFacts, read_input
 from streamops.retention.lag import StreamLag, unknown_lag
@@ -53,7 +54,7 @@ def delta_backlog(facts: CheckpointFacts, table: DeltaTableFacts) -> Backlog:
     behind = table.version - first + 1
     return Backlog(
         has_any=True,
-        reason=f"{_count(behind, 'version')} behind: it goes on in {first}, the table is at {table.version}",
+        reason=f"{counted(behind, 'version')} behind: it goes on in {first}, the table is at {table.version}",
     )
 
 
@@ -72,13 +73,9 @@ def files_backlog(source: FilesSource, found: InputFacts) -> Backlog:
     if waiting:
         oldest = min(file.modified_at for file in waiting)
         return Backlog(
-            has_any=True, reason=f"{_count(len(waiting), 'file')} wait, the oldest of {oldest:%Y-%m-%d %H:%M:%S} UTC"
+            has_any=True, reason=f"{counted(len(waiting), 'file')} wait, the oldest of {oldest:%Y-%m-%d %H:%M:%S} UTC"
         )
-    return Backlog(has_any=False, reason=f"all {_count(len(found.files), 'file')} of {found.address} are read")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return Backlog(has_any=False, reason=f"all {counted(len(found.files), 'file')} of {found.address} are read")
 
 
 def read_backlogs(

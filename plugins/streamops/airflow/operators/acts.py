@@ -216,9 +216,8 @@ class ActOperator(_ActsOperator):
         if found := find_on_record(desk, asked, self.log):
             if not (isinstance(found.record.body, DriverEnded) and desk.requests.state().desire is Desire.STOPPED):
                 return _scalars(found.awaits)
-            asked = replace(
-                asked, terms=replace(asked.terms, confirm_dead=None)
-            )  # A try came as far as the word; the start is left.
+            # A try came as far as the word; the start is left.
+            asked = replace(asked, terms=replace(asked.terms, confirm_dead=None))
         if asked.needs_approval and not self.approved_by:
             raise AirflowFailException(f"{asked.act} {asked.stream} is not approved: nothing is put on record")
         plan = self._plan(desk, asked)
