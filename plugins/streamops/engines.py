@@ -54,6 +54,8 @@ class Engine:
     missing_operator_error: str = ""
     """Text of the error where the folder of an operator is missing, `…_MISSING_STATE_DIRECTORY` where it was the only one, else
     `…_NOT_MATCH_IN_STATE_METADATA`; empty where it depends on the query."""
+    compares_operators: bool = True
+    """Whether the operators that the state's metadata names must be those of the query (since 4.0)."""
     asks_for_partitions: bool = False
     """Whether a batch in flight needs the shuffle partitions in its own entry and in the one below: 4.2 compares the two, to tell
     a repartition of the state, and stops with `None.get` where one lacks them (tried on 4.1.4 and 4.2.0)."""
@@ -100,6 +102,7 @@ ENGINES = {
             reads_source_as_name=False,
             missing_state_error="does not exist",
             broken_state_error="",
+            compares_operators=False,
             first_finishing=7,
         ),
         Engine(

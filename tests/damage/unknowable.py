@@ -162,7 +162,10 @@ def _is_as_valid(old: str, new: str, newest: int) -> bool:
 
 
 def is_another_offset_in_range(damage: Damage, name: str) -> bool:
-    """Offsets of Kafka, or the version of a Delta table, that lie between those of the entry below and what comes next."""
+    """Offsets of Kafka, the version of a Delta table, or the count of a rate source, between the entry below and what comes next.
+
+    How many rows a batch of a rate source has is an option of its reader, and in no file.
+    """
     found = re.fullmatch(r"checkpoint/offsets/(\d+)", name)
     old, new = _lines(damage.before.get(name)), _lines(damage.after.get(name))
     if not found or len(old) != len(new) or len(old) < 3 or old[:2] != new[:2]:
@@ -180,10 +183,13 @@ def is_another_offset_in_range(damage: Damage, name: str) -> bool:
 
 
 def _is_between(damage: Damage, value: Any, below: Any, above: Any, was: Any) -> bool:
-    if damage.kind.source not in ("kafka", "delta") or not all(_is_like(was, one) for one in (value, below)):
+    if damage.kind.source not in ("kafka", "delta", "rate") or not all(_is_like(was, one) for one in (value, below)):
         return False
     if above is not None and not _is_like(was, above):
         return False
+    if damage.kind.source == "rate":
+        high = above["offset"] if above else value["offset"]
+        return bool({**value, "offset": was["offset"]} == was and below["offset"] <= value["offset"] <= high)
     if damage.kind.source == "delta":
         rest = {**value, "reservoirVersion": was["reservoirVersion"]} == was
         return rest and _in_order(below["reservoirVersion"], value["reservoirVersion"], damage.waiting, above, ())
@@ -223,6 +229,20 @@ def is_a_higher_watermark(damage: Damage, name: str) -> bool:
     mark = now.get("nextBatchWatermarkMs")
     rest = {**now, "nextBatchWatermarkMs": was.get("nextBatchWatermarkMs")} == was
     return rest and type(mark) is int and mark > was["nextBatchWatermarkMs"]
+
+
+def is_the_same_commit(damage: Damage, name: str) -> bool:
+    """A commit in which Spark reads what it read before: a key that it does not know is passed over, and an absent mark is 0."""
+    if not name.startswith("checkpoint/commits/") or name not in damage.after:
+        return False
+    old, new = _lines(damage.before.get(name)), _lines(damage.after[name])
+    marks = [_mark(lines[1]) for lines in (old, new) if len(lines) == 2 and lines[0] == "v1"]
+    return len(marks) == 2 and marks[0] is not None and marks[0] == marks[1]
+
+
+def _mark(line: str) -> Any:
+    fields = _parsed(line)
+    return fields.get("nextBatchWatermarkMs", 0) if isinstance(fields, dict) else None
 
 
 def is_another_commit_of_the_source(damage: Damage, name: str) -> bool:
@@ -320,6 +340,7 @@ EXCEPTIONS: dict[str, Callable[[Damage, str], bool]] = {
     "another valid line of a source log": is_another_line_of_a_source_log,
     "another offset within its bounds": is_another_offset_in_range,
     "a higher watermark of the newest commit": is_a_higher_watermark,
+    "a commit that says the same": is_the_same_commit,
     "another valid commit of the source table": is_another_commit_of_the_source,
     ANOTHER_SCHEMA: is_another_schema_of_state,
     "a version of the source table taken back that nobody had read": is_an_unread_version_taken_back,

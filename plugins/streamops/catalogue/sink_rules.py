@@ -233,6 +233,24 @@ def incomplete_sink_log(snapshot: CheckpointSnapshot, view: SinkView) -> Iterato
     )
 
 
+def repeated_sink_file(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Finding]:
+    """The log of a file sink names a file twice: entries were copied, or changed places across a compaction."""
+    sink = view.latest
+    if not isinstance(sink, FileSink) or not sink.log.repeated:
+        return
+    files = [_shown(path.rpartition("/")[2]) for path in sink.log.repeated]
+    yield Finding(
+        rule="repeated-sink-file",
+        severity=Severity.WARNING,
+        file="",
+        evidence=f"{_named(sink)}: {SINK_LOG} names {listed(files, SHOWN)} twice",
+        meaning="whoever reads the directory with Spark has these rows twice, and lacks those of the entry that was there before;"
+        " a start changes nothing about it",
+        repair=f"restore {SINK_LOG} from a copy",
+        not_when=f"do not delete {SINK_LOG}: a batch that runs again would then be written twice",
+    )
+
+
 def missing_sink(snapshot: CheckpointSnapshot, view: SinkView) -> Iterator[Finding]:
     """Batches are committed, and where the sink should be lies neither a Delta table nor a file sink's log."""
     if not isinstance(view.latest, MissingSink) or snapshot.facts.last_commit < 0:

@@ -9,7 +9,7 @@ from streamops.catalogue.expectations import Expectations
 from streamops.catalogue.file_rules import BACKUP, FAILS
 from streamops.checkpoint.facts import CheckpointFacts
 from streamops.checkpoint.inspect import CheckpointSnapshot
-from streamops.checkpoint.layout import COMMITS, OFFSETS
+from streamops.checkpoint.layout import COMMITS, OFFSETS, quoted
 from streamops.checkpoint.state_snapshots import BrokenStateFile
 from streamops.formatting import listed
 from streamops.verdict import AtStart, Finding, Severity, StartEffect
@@ -53,6 +53,47 @@ def _has_run_for_state(facts: CheckpointFacts) -> bool:
         and before.header.watermark_ms != now.header.watermark_ms
         for before, now in facts.steps
     )
+
+
+OPERATORS = frozenset(
+    {
+        "applyInPandasWithState",
+        "dedupe",
+        "dedupeWithinWatermark",
+        "defaultName",
+        "flatMapGroupsWithState",
+        "globalLimit",
+        "sessionWindowStateStoreSaveExec",
+        "stateStoreSave",
+        "symmetricHashJoin",
+        "transformWithStateExec",
+        "transformWithStateInPandasExec",
+        "transformWithStateInPySparkExec",
+    }
+)
+"""All names that operators have (StatefulOperatorsUtils and StateStoreWriter of 4.2)."""
+
+
+def unknown_operators(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """The state's metadata names an operator that no query has: a start compares it with the query's (tried on 4.2.0)."""
+    if snapshot.state is None or not expected.engine.compares_operators:
+        return
+    strange = [one for one in snapshot.state.operators if one.name and one.name not in OPERATORS]
+    for one in strange:
+        file = f"state/{one.operator}/_metadata"
+        yield Finding(
+            rule="unknown-operators",
+            severity=Severity.CRITICAL,
+            file=file,
+            evidence=f"it names the operator {quoted(one.name)}, which Spark {expected.engine.version} has not",
+            meaning=f"a start compares it with what the query has there: {FAILS}",
+            repair=f"restore the file below {file} {BACKUP}, or put the right name there {_SIDE_FILES}",
+            start=StartEffect(
+                kind=AtStart.FAILS,
+                summary=f"{file} names the operator {quoted(one.name)}, which no query has",
+                error="STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
+            ),
+        )
 
 
 def emptied_state(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:

@@ -207,11 +207,14 @@ NEWEST = 20
 
 
 def _canonical(path: str, folders: dict[str, str], base: str) -> str:
-    """The address behind a URI with escapes; the text itself where it is none that we know.
+    """The address behind a URI with escapes; the text itself where it is none that we know, or that no listing gives.
 
-    Spark notes a file below a folder as it lists it, and follows no links there: only a base that is spelled otherwise is.
+    Spark notes a file below a folder as it lists it, and follows no links there: only a base that is spelled otherwise is. It
+    compares texts, and its `Path` leaves no `.` or `..` in one (tried on 4.2.0).
     """
     place = unquote(path)
+    if not {".", ".."}.isdisjoint(place.split("/")):
+        return place
     folder = parent(place)
     if folder not in folders:
         plain = _LOCAL.sub("file:///", folder)

@@ -4,7 +4,8 @@ Spark classes: FileStreamSinkLog, FileStreamSink, MetadataLogFileIndex, 3.5 to 4
 decides: the sink skips each batch up to the highest here, and a reader of the directory believes nothing else.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,8 @@ class SinkLogFacts:
     """Every how many batches Spark compacts the log, told from its names."""
     broken: tuple[str, ...] = ()
     """Why entries that the next compaction reads can't be read, the file in front."""
+    repeated: tuple[str, ...] = ()
+    """Files that are named twice in what is read of it: a reader takes their rows twice (MetadataLogFileIndex)."""
     compact_bytes: int | None = None
     """Of the newest compact file, which lists every file ever written; None where there is none."""
     odd: int = 0
@@ -66,6 +69,7 @@ def read_sink_log(storage: ReadableStorage, output: str) -> SinkLogFacts:
     if not log.needed_for(log.latest).is_complete:
         log = compact_log(storage.list(folder))
     highest = log.latest
+    broken, repeated = _read_newest(storage, folder, log)
     return SinkLogFacts(
         output=output,
         lowest=min(log.plain | log.compact, default=-1),
@@ -73,7 +77,8 @@ def read_sink_log(storage: ReadableStorage, output: str) -> SinkLogFacts:
         compact_ids=tuple(sorted(log.compact)),
         missing=log.needed_for(highest).missing if highest >= 0 else (),
         interval=log.interval,
-        broken=tuple(_broken(storage, folder, log)),
+        broken=broken,
+        repeated=repeated,
         compact_bytes=compact_bytes(storage, folder, log),
         odd=log.odd,
         temporaries=log.temporaries,
@@ -81,8 +86,13 @@ def read_sink_log(storage: ReadableStorage, output: str) -> SinkLogFacts:
     )
 
 
-def _broken(storage: ReadableStorage, folder: str, log: CompactLog) -> Iterator[str]:
-    """Of the newest compact file and the entries behind it; one that is large, or was cleaned up meanwhile, is passed over."""
+def _read_newest(storage: ReadableStorage, folder: str, log: CompactLog) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of the newest compact file and the entries behind it why any can't be read, and which files are named twice.
+
+    One that is large, or was cleaned up meanwhile, is passed over.
+    """
+    broken: list[str] = []
+    named: Counter[str] = Counter()
     for log_id in range(max(log.newest_compact, 0), log.latest + 1)[-MAX_READ:]:
         name = log.file_name(log_id)
         if not log.holds(log_id):
@@ -91,13 +101,16 @@ def _broken(storage: ReadableStorage, folder: str, log: CompactLog) -> Iterator[
             lines = entry_lines(storage.read(join(folder, name), limit=MAX_COMPARED), address=f"{SINK_LOG}/{name}")
             for number, line in enumerate(lines, start=2):
                 place = f"{SINK_LOG}/{name} line {number}"
-                _refuse_partial(json_object(line, place=place), place)
+                status = json_object(line, place=place)
+                _refuse_partial(status, place)
+                named[str(status["path"])] += 1
         except CheckpointError as error:
-            yield str(error)
+            broken.append(str(error))
         except (ObjectNotFoundError, ObjectTooLargeError):
             continue
         except ObjectUnreadableError as error:
-            yield f"{SINK_LOG}/{name}: {error}"
+            broken.append(f"{SINK_LOG}/{name}: {error}")
+    return tuple(broken), tuple(sorted(path for path, times in named.items() if times > 1))
 
 
 def _refuse_partial(status: Mapping[str, Any], place: str) -> None:

@@ -83,6 +83,15 @@ def test_another_spelling_of_the_same_place_is_the_same_file(tmp_path):
     assert (len(found.files), found.unread) == (1, ())
 
 
+def test_a_path_that_no_listing_gives_is_of_no_file_that_is_there():
+    """Spark compares texts: `in/./4.json` was read, and `in/4.json` comes again."""
+    logs = {f"0/{batch}": log_entry(batch, f"{IN}/{batch}.json") for batch in range(4)}
+    found = compared(placed(["3.json", "4.json"], logs={**logs, "0/4": log_entry(4, "file:/./in/4.json")}))
+
+    assert names(found.unread) == ["4.json"]
+    assert [file.address for file in found.outside] == ["file:/./in/4.json"]
+
+
 def test_entries_behind_a_compact_file_and_in_it_are_both_known():
     logs = {
         "0/9.compact": log_entry(9, *(f"{IN}/{n}.json" for n in range(10))),

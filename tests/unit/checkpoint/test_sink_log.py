@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from streamops.errors import ObjectNotFoundError, StorageError
 from streamops.places.sink_log import read_sink_log
+from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 
 OUTPUT = "file:///out/orders"
@@ -145,3 +146,16 @@ def test_any_names_give_facts(names):
 
     assert facts.lowest >= -1
     assert facts.highest <= max([facts.lowest, *(int(n) for n in names if n.lstrip("+-").isdecimal()), -1])
+
+
+def test_a_file_that_two_entries_name_is_told():
+    """As after an entry of the compact file has come back under a later batch."""
+    storage = MemoryStorage()
+    first, other = status(), status(path="file:///out/orders/part-1.parquet")
+    for name, content in (("9.compact", first), ("10", other), ("11", first)):
+        storage.write(join(OUTPUT, "_spark_metadata", name), content)
+
+    facts = read_sink_log(storage, OUTPUT)
+
+    assert facts.repeated == ("file:///out/orders/part-0.parquet",)
+    assert not facts.broken

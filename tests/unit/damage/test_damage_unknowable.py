@@ -29,6 +29,10 @@ def delta(version):
     return offsets({"reservoirId": "r", "reservoirVersion": version, "index": -1})
 
 
+def rate(count, timestamp):
+    return offsets({"offset": count, "timestamp": timestamp})
+
+
 def commit(mark):
     return text(json.dumps({"nextBatchWatermarkMs": mark}))
 
@@ -61,6 +65,7 @@ READ = {
 }
 PLANNED = {"checkpoint/offsets/4": kafka(4, 4), "checkpoint/offsets/5": kafka(6, 6)}
 TABLE = {"checkpoint/offsets/4": delta(5), "checkpoint/offsets/5": delta(6)}
+RATE = {"checkpoint/offsets/4": rate(10, 5000), "checkpoint/offsets/5": rate(12, 6000)}
 COMMITTED = {"checkpoint/commits/5": commit(10), "checkpoint/offsets/5": offsets({})}
 COMMITS = {f"in/_delta_log/{number:020d}.json": f"{number}|{number}".encode() for number in range(4)}
 KILLED = {
@@ -116,6 +121,20 @@ TAKEN_BACK = {"checkpoint/offsets/5": None}
             {"checkpoint/offsets/5": delta(7)},
             "another offset within its bounds",
             id="a later version",
+        ),
+        pytest.param(
+            "rate-ledger",
+            RATE,
+            {"checkpoint/offsets/5": rate(13, 6000)},
+            "another offset within its bounds",
+            id="a later count",
+        ),
+        pytest.param(
+            "rate-ledger",
+            {**RATE, "checkpoint/commits/5": commit(0)},
+            {"checkpoint/commits/5": text('{"nextBatchWatermarkM{":0}')},
+            "a commit that says the same",
+            id="an unknown key instead of a 0",
         ),
         pytest.param(
             "sessions-rocksdb-ledger",
@@ -254,6 +273,14 @@ STALE = checksum(b"five")
             id="an entry below that names no partition",
         ),
         pytest.param("delta-ledger", TABLE, {"checkpoint/offsets/5": delta(9)}, id="beyond the table"),
+        pytest.param("rate-ledger", RATE, {"checkpoint/offsets/5": rate(9, 6000)}, id="a count below the entry below"),
+        pytest.param("rate-ledger", RATE, {"checkpoint/offsets/5": rate(13, 7000)}, id="another time of a rate"),
+        pytest.param(
+            "windows-hdfs-delta",
+            COMMITTED,
+            {"checkpoint/commits/5": text('{"nextBatchWatermarkM{":10}')},
+            id="a watermark that an unknown key hides",
+        ),
         pytest.param(
             "files-ledger", KILLED, {"checkpoint/offsets/5": offsets({"logOffset": 4})}, id="offsets of a source's log"
         ),

@@ -464,6 +464,14 @@ LOUD = [
         rules=("lost-operators",),
     ),
     Row(
+        because="the metadata of the state names an operator that Spark has not",
+        files=files()
+        | {f"state/0/0/{version}.delta": CHANGES for version in range(1, 6)}
+        | {"state/0/_metadata/metadata": AGGREGATION.replace(b"stateStoreSave", b"stateStoreSqve")},
+        verdict=CRITICAL,
+        rules=("unknown-operators",),
+    ),
+    Row(
         because="shuffle partitions that are no number",
         files=files(offsets_4=entry(4, header=HEADER.replace(f'"{PARTITIONS}":"1"', f'"{PARTITIONS}":"x"'))),
         verdict=CRITICAL,

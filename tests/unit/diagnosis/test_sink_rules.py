@@ -7,6 +7,7 @@ import pytest
 from streamops.checkpoint.inspect import inspect_checkpoint
 from streamops.diagnosis.judge import SINK_RULES, explanations
 from streamops.places.sink import FileSink, MissingSink, Sink, SinkView, UnreadSink
+from streamops.places.sink_log import SinkLogFacts
 from streamops.verdict import Severity, worst_of
 from support.base_checkpoint import ADDRESS, files, stored, without
 from support.checkpoints import OTHER_QUERY_ID
@@ -151,6 +152,14 @@ LOUD = [
         sink=file_sink(4),
         verdict=CRITICAL,
         rules=("incomplete-sink-log",),
+    ),
+    Row(
+        because="files: an entry of the compact file came back under a later batch",
+        sink=FileSink(
+            log=SinkLogFacts(output="file:///out", lowest=0, highest=4, repeated=("file:///out/part-0.parquet",))
+        ),
+        verdict=WARNING,
+        rules=("repeated-sink-file",),
     ),
     Row(
         because="the query id was exchanged",
