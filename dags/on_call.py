@@ -23,7 +23,7 @@ fleet = declared_fleet(__file__, "on_call")
 if fleet.has_streams:
     with explicit_dag(
         fleet.dag_id("streamops_ops"),
-        description="Start, stop, release, restart or adopt a stream",
+        description="Start, stop, release, restart, adopt or acknowledge a stream",
         runs_at_once=FORMS_AT_ONCE,
         params={
             "stream": fleet.stream_param(),

@@ -167,7 +167,8 @@ def _acts(acts: Sequence[HistoryEntry], hours: str) -> str:
 
 
 def _data(status: StreamStatus, now: datetime) -> str:
-    parts = [
+    parts = [f"an unsafe start is not acknowledged, {one.line}" for one in status.unsafe_starts]
+    parts += [
         _verdict(what, verdict, now, command=f"streamops {command} {status.stream}")
         for what, verdict, command in (
             ("its checkpoint", status.checkpoint, "check"),

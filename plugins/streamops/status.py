@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from streamops.backfill.status import BackfillStatus
 from streamops.control.drivers import DriverPhase, QueryBeat
-from streamops.control.state import Desire, Epoch, Failure, LogState
+from streamops.control.state import Desire, Epoch, Failure, LogState, UnsafeStart
 from streamops.diagnosis.restart_plan import Safety
 from streamops.failures.classify import cause_of
 from streamops.failures.policy import BUDGET_WINDOW, advise_restart
@@ -119,6 +119,8 @@ class StreamStatus:
     """The newest verdict on its checkpoint; None where that was not asked."""
     retention: DatedVerdict | None = None
     """The newest verdict on whether Kafka keeps what it has yet to read; None where that was not asked, or not of Kafka."""
+    unsafe_starts: tuple[UnsafeStart, ...] = ()
+    """Starts that lost or repeated data by a person's word, and that nobody has acknowledged yet."""
     unknown_records: int = 0
     """Records that only a newer version understands."""
     contradictions: int = 0
@@ -207,6 +209,7 @@ def stream_status(look: Look, spec: StreamSpec, *, around: ActContext | None = N
         attended_by=around.attendance.by.actor if around and around.attendance else "",
         attended_at=around.attendance.at if around and around.attendance else None,
         unattended=unattended,
+        unsafe_starts=state.unsafe_starts,
         unknown_records=state.unknown_records,
         contradictions=state.contradictions,
     )

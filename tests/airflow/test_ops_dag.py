@@ -4,7 +4,7 @@ import asyncio
 import importlib
 import json
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from uuid import uuid4
@@ -29,7 +29,7 @@ from streamops.airflow.triggers import act as act_trigger
 from streamops.airflow.triggers.act import ActTrigger
 from streamops.control.layout import record_address
 from streamops.control.log import ControlLog, LogReader
-from streamops.control.records import Parked, Released, StopRequested
+from streamops.control.records import Acknowledged, Parked, Released, StopRequested
 from streamops.errors import StorageError
 from streamops.storage import join
 from streamops.storage.local import LocalStorage
@@ -159,7 +159,7 @@ def test_the_form_offers_the_declared_streams_and_the_acts(place):
     form = only_dag(place.config, "on_call.py").params
 
     assert sorted(form.get_param("stream").schema["enum"]) == ["clicks", "orders"]
-    assert form.get_param("act").schema["enum"] == ["start", "stop", "release", "restart", "adopt"]
+    assert form.get_param("act").schema["enum"] == ["start", "stop", "release", "restart", "adopt", "acknowledge"]
 
 
 @pytest.mark.parametrize(
@@ -399,6 +399,20 @@ def test_the_loss_of_expired_records_is_accepted_with_approval(place, on_call, r
     (request,) = requests
     assert "passes over what is gone: orders-0: 250 offsets [150, 400)" in request["body"]
     assert on_call.records[-1].body == Released(accepts_unsafe=True, accepts_expired=True)
+
+
+def test_unsafe_starts_are_acknowledged_in_the_form_without_an_approval(place, on_call):
+    log = ControlLog(LocalStorage(), place.control)
+    claim = replace(a_claim(1, stream=place.spec.name), accepts_unsafe=True, is_unsafe=True, given_up=7)
+    for body in (claim, a_submit(1)):
+        log.append(a_record(body, place.state.next_number))
+
+    on_call.plan("acknowledge")
+    assert on_call.task("approve").execute(on_call.context("acknowledge")) is None
+    awaited = on_call.act("acknowledge")
+
+    assert on_call.records[-1].body == Acknowledged(epoch=1)
+    assert awaited == {}
 
 
 def test_a_restart_of_a_stopped_stream_fails_with_the_hint(place, on_call):

@@ -9,6 +9,7 @@ from streamops.control.codec import encode_record
 from streamops.control.fold import fold
 from streamops.control.layout import record_address
 from streamops.control.records import (
+    Acknowledged,
     ActBegun,
     ActEnded,
     Adopted,
@@ -132,6 +133,8 @@ BODIES: dict[type, st.SearchStrategy[Body]] = {
         job_sha256=texts,
         library_version=texts,
         accepts_unsafe=st.booleans(),
+        is_unsafe=st.booleans(),
+        given_up=st.integers(0, 10**12),
         topics=st.lists(st.builds(TopicSeen, topic=texts, id=texts), max_size=3).map(tuple),
     ),
     Submitted: st.builds(Submitted, epoch=epochs, handle=handles),
@@ -155,6 +158,7 @@ BODIES: dict[type, st.SearchStrategy[Body]] = {
     MaintenanceEnded: st.builds(MaintenanceEnded),
     Parked: st.builds(Parked),
     Released: st.builds(Released, accepts_unsafe=st.booleans(), accepts_expired=st.booleans()),
+    Acknowledged: st.builds(Acknowledged, epoch=epochs),
     ActBegun: st.builds(ActBegun, act=texts, plan=texts),
     ActEnded: st.builds(ActEnded, act=texts, plan=texts, outcome=texts),
     VerdictChanged: st.builds(VerdictChanged, after=texts, before=texts, rules=st.lists(texts, max_size=3).map(tuple)),

@@ -1,4 +1,4 @@
-"""`streamops stop`, `start`, `restart`, `release`, `adopt`: a plan, a question, a record. A supervisor does the rest."""
+"""`stop`, `start`, `restart`, `release`, `acknowledge`, `adopt`: a plan, a question, a record. A supervisor does the rest."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -155,6 +155,25 @@ def release(
     result = perform(session, desk, plan, ActOptions(yes=yes, dry_run=dry_run, wait=wait, limit=wait_limit))
     output(as_json=as_json).result(result)
     raise typer.Exit(result.exit_code)
+
+
+def acknowledge(
+    context: typer.Context,
+    stream: Stream,
+    reason: Reason,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say that the unsafe starts of a stream so far are known.
+
+    A start that lost or repeated data by somebody's word, `--accept-unsafe` or `--accept-expired`, stays in `status` and
+    `reconcile` until then, so that a night's loss is not forgotten by day. `history` keeps it for ever.
+    """
+    session = session_of(context)
+    desk = session.desk(session.spec(stream))
+    plan = desk.plan(Act.ACKNOWLEDGE, reason=reason)
+    output(as_json=as_json).result(perform(session, desk, plan, ActOptions(yes=yes, dry_run=dry_run)))
 
 
 def adopt(

@@ -30,6 +30,7 @@ COMMANDS = {
     "start": ("streamops.cli.lifecycle:start", "Let a stopped stream run again."),
     "restart": ("streamops.cli.lifecycle:restart", "Replace a stream's driver."),
     "release": ("streamops.cli.lifecycle:release", "Let a parked stream run again."),
+    "acknowledge": ("streamops.cli.lifecycle:acknowledge", "Say that a stream's unsafe starts are known."),
     "adopt": ("streamops.cli.lifecycle:adopt", "Take over a checkpoint with a history of others."),
     "forget": ("streamops.cli.administration:forget", "Remove a stream from the registry."),
     "catchup": ("streamops.cli.catchup:catchup", "Let a stream read all that waits, and end."),

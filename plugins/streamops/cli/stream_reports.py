@@ -125,7 +125,8 @@ def status(
     the stream does not run.
 
     Exit code 0: all run, or are stopped on purpose. 2: settings of a stream are wrong. 3: one waits for its next
-    attempt, was never started, has odd records in its log, a backfill that nobody carries on, or a verdict that is not ok.
+    attempt, was never started, has odd records in its log, an unsafe start that nobody has acknowledged, a backfill that
+    nobody carries on, or a verdict that is not ok.
     4: one is parked, blocked, unknown or unattended, its DAG is paused or missing, it has a critical verdict, or needs a person.
 
     With --drift: setting by setting, job file and library. Exit code 3: a restart would bring something else. 4: that
@@ -190,7 +191,8 @@ def _is_odd(status: StreamStatus) -> bool:
     """Whether somebody should look at it by day."""
     has_left = any(backfill.needs_a_person for backfill in status.backfills)
     is_ill = status.verdict not in (None, Verdict.OK)
-    return status.phase not in AS_WANTED or status.has_odd_records or has_left or is_ill or bool(status.dag_trouble)
+    is_marked = status.has_odd_records or bool(status.unsafe_starts) or bool(status.dag_trouble)
+    return status.phase not in AS_WANTED or is_marked or has_left or is_ill
 
 
 def drift_exit_code(statuses: Sequence[StreamStatus], problems: Sequence["SettingsProblem"]) -> int:

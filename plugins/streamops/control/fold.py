@@ -13,6 +13,7 @@ from typing import Any
 
 from streamops.control.kafka_offsets import topics_after
 from streamops.control.records import (
+    Acknowledged,
     Adopted,
     Claimed,
     ClaimMode,
@@ -35,6 +36,7 @@ from streamops.control.records import (
 from streamops.control.state import (
     CLASSES_IN_ACCOUNT,
     MAX_FAILURES_KEPT,
+    UNSAFE_STARTS_KEPT,
     Desire,
     EndWish,
     Epoch,
@@ -42,6 +44,7 @@ from streamops.control.state import (
     LogState,
     Maintenance,
     Note,
+    UnsafeStart,
 )
 from streamops.control.texts import COMPOSED_LIMIT, FAILURE_LIMIT, shortened, shortened_classes
 
@@ -103,7 +106,11 @@ def _submitted(state: LogState, body: Submitted, note: Note) -> LogState | None:
     if newest is None or newest.number != body.epoch or newest.submission or not newest.is_open:
         return None
     submitted = replace(newest, submission=body, submitted=note)
-    return replace(state, newest=submitted, accepts_unsafe=False, carried_acceptance=False)
+    started = replace(state, newest=submitted, accepts_unsafe=False, carried_acceptance=False)
+    if not newest.claim.is_unsafe:
+        return started
+    unsafe = UnsafeStart(epoch=body.epoch, at=note.at, foretold=newest.claimed.reason, given_up=newest.claim.given_up)
+    return replace(started, unsafe_starts=(*state.unsafe_starts, unsafe)[-UNSAFE_STARTS_KEPT:])
 
 
 def _kill_begun(state: LogState, body: KillBegun, note: Note) -> LogState | None:
@@ -238,6 +245,10 @@ def _released(state: LogState, body: Released, note: Note) -> LogState | None:
     )
 
 
+def _acknowledged(state: LogState, body: Acknowledged, note: Note) -> LogState | None:
+    return replace(state, unsafe_starts=tuple(one for one in state.unsafe_starts if one.epoch > body.epoch))
+
+
 def _verdict_changed(state: LogState, body: VerdictChanged, note: Note) -> LogState | None:
     return replace(state, verdict=body.after)
 
@@ -256,5 +267,6 @@ _RULES: dict[type, Callable[[LogState, Any, Note], LogState | None]] = {
     MaintenanceEnded: _maintenance_ended,
     Parked: _parked,
     Released: _released,
+    Acknowledged: _acknowledged,
     VerdictChanged: _verdict_changed,
 }

@@ -113,6 +113,10 @@ class Claimed:
     library_version: str
     accepts_unsafe: bool = False
     """Whether a person accepted this start although its plan was not safe."""
+    is_unsafe: bool = False
+    """Whether its plan, which the reason tells, was not safe: without that word it would not have been made."""
+    given_up: int = 0
+    """Offsets of Kafka that it passes over although they were needed: at most so many records."""
     topics: tuple[TopicSeen, ...] = ()
     """Of the source, as the start found them; those of which the cluster did not tell are left out."""
 
@@ -237,6 +241,14 @@ class Released:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledged:
+    """A person knows of the unsafe starts up to this epoch: nobody need be reminded of them."""
+
+    kind: ClassVar[str] = "acknowledged"
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ActBegun:
     """A destructive act begins; `plan` names what was approved."""
 
@@ -288,6 +300,7 @@ Body = (
     | MaintenanceEnded
     | Parked
     | Released
+    | Acknowledged
     | ActBegun
     | ActEnded
     | VerdictChanged

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 SNAPSHOT_INTERVAL = 50
 """Records between two snapshots."""
 
-FOLD_VERSION = 11
+FOLD_VERSION = 12
 """Raised whenever the fold gives another state for the same records."""
 
 

@@ -5,9 +5,13 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from streamops.control.records import Author, Claimed, ClaimMode, DriverEnded, Outcome, Position, Submitted, TopicSeen
+from streamops.formatting import counted, moment
 
 MAX_FAILURES_KEPT = 1000
 """Enough for any budget an hour; the rest is in the log for whoever asks."""
+
+UNSAFE_STARTS_KEPT = 20
+"""Nobody reads more of them; all are in the log."""
 
 CLASSES_IN_ACCOUNT = 5
 """Error classes kept of each of them; all are in the record of the end."""
@@ -88,6 +92,24 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnsafeStart:
+    """A start that was made although its plan was not safe, by a person's word."""
+
+    epoch: int
+    at: datetime
+    foretold: str
+    """What its plan said."""
+    given_up: int
+    """Offsets of Kafka that it passed over: at most so many records."""
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        lost = f", {counted(self.given_up, 'Kafka offset')} passed over" if self.given_up else ""
+        return f"epoch {self.epoch} at {moment(self.at)} UTC{lost}: {self.foretold}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Maintenance:
     """Until then the live query yields."""
 
@@ -151,6 +173,8 @@ class LogState:
 
     It was given for the checkpoint as that claim found it: whatever somebody has written since is not covered.
     """
+    unsafe_starts: tuple[UnsafeStart, ...] = ()
+    """Those that nobody has acknowledged yet, oldest first, at most UNSAFE_STARTS_KEPT."""
     verdict: str = ""
     """Of the last health check that found the checkpoint otherwise than the one before; empty where none is on record."""
     topics: tuple[TopicSeen, ...] = ()

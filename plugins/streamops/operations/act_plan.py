@@ -150,6 +150,8 @@ class Act(StrEnum):
     RESTART = "restart"
     RELEASE = "release"
     ADOPT = "adopt"
+    ACKNOWLEDGE = "acknowledge"
+    """Unsafe starts are known, and nobody is reminded of them any more."""
     CATCHUP = "catchup"
     """A bounded run, in the live query's place where there is one."""
 

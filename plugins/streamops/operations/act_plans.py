@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from streamops.control.records import (
+    Acknowledged,
     Adopted,
     DriverEnded,
     Outcome,
@@ -280,6 +281,19 @@ def plan_adopt(
             *follows.effects,
         ),
         in_vain=follows.in_vain,
+    )
+
+
+def plan_acknowledge(state: LogState, spec: StreamSpec, *, reason: str) -> ActPlan:
+    """Let `status` and `reconcile` tell no more of the unsafe starts so far; the history keeps them."""
+    if not state.unsafe_starts:
+        return _nothing(Act.ACKNOWLEDGE, spec, reason, "no unsafe start waits for it")
+    return ActPlan(
+        act=Act.ACKNOWLEDGE,
+        stream=spec.name,
+        reason=reason,
+        records=(Acknowledged.kind,),
+        effects=tuple(f"nobody is reminded any more of {one.line}" for one in state.unsafe_starts),
     )
 
 

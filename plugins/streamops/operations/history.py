@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from streamops.control.records import (
+    Acknowledged,
     ActBegun,
     ActEnded,
     Adopted,
@@ -29,6 +30,7 @@ from streamops.control.records import (
     VerdictChanged,
 )
 from streamops.failures.classify import cause_of
+from streamops.formatting import counted
 from streamops.operations.log_tail import UnreadableRecord
 
 Entries = Sequence[Record | UnreadableRecord]
@@ -97,7 +99,9 @@ def _of_epoch(epoch: int) -> Callable[[Any], bool]:
 
 
 def _claimed(body: Claimed, around: RecordContext) -> HistoryLine:
-    what = f"start of epoch {body.epoch}{', unsafe start accepted' if body.accepts_unsafe else ''}{_not_ours(body, around)}"
+    accepted = ", unsafe start accepted" if body.accepts_unsafe else ""
+    lost = f", {counted(body.given_up, 'Kafka offset')} passed over" if body.given_up else ""
+    what = f"start of epoch {body.epoch}{accepted}{lost}{_not_ours(body, around)}"
     came = around.first_behind(Submitted, DriverEnded, when=_of_epoch(body.epoch))
     if came is None:
         return HistoryLine(what=what, outcome="not submitted yet", epoch=body.epoch)
@@ -265,6 +269,9 @@ _TELLERS: dict[type, Callable[[Any, RecordContext], HistoryLine | None]] = {
     ),
     Parked: _parked,
     Released: _released,
+    Acknowledged: lambda body, around: HistoryLine(
+        what=f"unsafe starts up to epoch {body.epoch} acknowledged", is_act=True
+    ),
     ActBegun: _act_begun,
     ActEnded: _act_ended,
     VerdictChanged: _verdict_changed,

@@ -14,6 +14,7 @@ from streamops.control.fold import fold
 from streamops.control.layout import control_folder
 from streamops.control.log import ControlLog
 from streamops.control.records import (
+    Acknowledged,
     Adopted,
     Author,
     Body,
@@ -183,6 +184,11 @@ class Requests:
         refuse = self._refuse_to_accept if accepts_unsafe else None
         body = Released(accepts_unsafe=accepts_unsafe, accepts_expired=accepts_expired)
         return self._append(body, reason, refuse=refuse)
+
+    def acknowledge(self, reason: str) -> Record | None:
+        """Take note of all unsafe starts so far; None when there are none that nobody knows of."""
+        unsafe = self.state().unsafe_starts
+        return self._append(Acknowledged(epoch=unsafe[-1].epoch), reason) if unsafe else None
 
     def begin_run(
         self,

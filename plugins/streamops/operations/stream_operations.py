@@ -25,6 +25,7 @@ from streamops.operations.act_plan import (
     follow_stop,
 )
 from streamops.operations.act_plans import (
+    plan_acknowledge,
     plan_adopt,
     plan_release,
     plan_replacement,
@@ -131,6 +132,8 @@ class StreamOperations:
         return replace(self._planned(act, reason, terms), terms=terms)
 
     def _planned(self, act: Act, reason: str, terms: ActTerms) -> ActPlan:
+        if act is Act.ACKNOWLEDGE:  # Whatever becomes of the checkpoint, the log is all that it is about.
+            return plan_acknowledge(self.requests.state(), self.spec, reason=reason)
         sight = self.sight()
         match act:
             case Act.STOP:
@@ -219,6 +222,8 @@ class StreamOperations:
             if terms.confirm_dead is not None:
                 yield self.confirm_dead(terms.confirm_dead, reason)
             yield requests.start(reason, is_vouched=terms.is_vouched)
+        elif plan.act is Act.ACKNOWLEDGE:
+            yield requests.acknowledge(reason)
         elif plan.act is Act.ADOPT:
             yield requests.adopt(reason, watch=terms.watch, is_vouched=terms.is_vouched, from_stream=terms.from_stream)
         elif plan.act is Act.RELEASE or plan.records == (Released.kind,):

@@ -50,6 +50,8 @@ class FindingKind(StrEnum):
     """The newest verdict on its checkpoint is not ok."""
     RETENTION = "retention"
     """The newest verdict on what Kafka keeps for it is not ok."""
+    UNSAFE_START = "unsafe-start"
+    """One was made by a person's word, and nobody has acknowledged it yet."""
     UNREADABLE = "unreadable"
 
 

@@ -70,6 +70,7 @@ def _judge(facts: StreamFacts, now: datetime, *, is_new: bool) -> Iterator[Recon
     if facts.problems:
         yield _goes_on_as_before(facts)
     yield from _verdicts(facts)
+    yield from _unsafe_starts(facts)
     if facts.state.parked:
         yield _parked(facts, facts.state.parked.reason)
     elif facts.decision and facts.decision.action is Action.BLOCKED:
@@ -273,6 +274,20 @@ def _verdicts(facts: StreamFacts) -> Iterator[ReconcileFinding]:
             meaning="it can't be told" if verdict.verdict is Verdict.UNKNOWN else meaning,
             repair=f"`streamops {command} {facts.stream}` tells the rest, and what to do",
         )
+
+
+def _unsafe_starts(facts: StreamFacts) -> Iterator[ReconcileFinding]:
+    unsafe = facts.state.unsafe_starts
+    if not unsafe:
+        return
+    yield finding_of(
+        facts,
+        FindingKind.UNSAFE_START,
+        ReconcileSeverity.WARNING,
+        evidence="; ".join(one.line for one in unsafe),
+        meaning="records were lost or repeated by a person's word",
+        repair=f"once whoever needs the data knows, `streamops acknowledge {facts.stream} --reason …`",
+    )
 
 
 def _parked(facts: StreamFacts, reason: str) -> ReconcileFinding:

@@ -25,6 +25,7 @@ from streamops.control.snapshot import save_snapshot_if_due
 from streamops.control.state import Epoch
 from streamops.control.texts import COMPOSED_LIMIT, FAILURE_LIMIT, shortened
 from streamops.diagnosis.companions import position_of
+from streamops.diagnosis.restart_plan import accepts
 from streamops.errors import AppendRefusedError, LaunchError, StorageError, StreamOpsError
 from streamops.failures.failure_class import FailureClass, Remedy
 from streamops.launch import Launcher
@@ -113,6 +114,9 @@ class Actor:
         given = as_asked(observation.state, self._spec, decision.run)
         if decision.accepts_unsafe and observation.state.accepts_expired:
             given = given.passing_over_lost_records()
+        is_unsafe = decision.plan is not None and not accepts(self._spec.sink.guarantee, decision.plan.safety)
+        is_lossy = is_unsafe and not given.fails_on_data_loss
+        given_up = sum(coverage.lost_offsets for coverage in start.coverages) if is_lossy else 0
         token = uuid.uuid4().hex
         body = Claimed(
             stream=self._spec.name,
@@ -124,6 +128,8 @@ class Actor:
             job_sha256=file_sha256(self._spec.job),
             library_version=__version__,
             accepts_unsafe=decision.accepts_unsafe,
+            is_unsafe=is_unsafe,
+            given_up=given_up,
             topics=topics_seen(start.coverages, is_accepted=decision.accepts_unsafe),
         )
         self._append(body, decision, observation)

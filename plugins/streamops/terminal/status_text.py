@@ -84,6 +84,9 @@ def status_notes(status: StreamStatus) -> Iterator[str]:
             f" `streamops status --drift {status.stream}` shows it, `streamops restart {status.stream}` applies it"
         )
     yield from _verdict_notes(status)
+    if status.unsafe_starts:
+        yield from (f"unsafe start by a person's word: {one.line}" for one in status.unsafe_starts)
+        yield f"until somebody says that it is known: `streamops acknowledge {status.stream} --reason …`"
     if status.has_odd_records:
         yield (
             f"its control log holds {status.unknown_records} records of a newer version and {status.contradictions} that"

@@ -116,6 +116,68 @@ def test_a_person_may_accept_the_loss_of_expired_records_for_one_start_alone(ter
     assert "that are needed are deleted" in decision.reason
 
 
+def after_an_accepted_loss(terminal: Terminal) -> None:
+    terminal.broker.has("orders", (400, 450))
+    terminal.settle()
+    terminal.run(*ACCEPT_EXPIRED)
+    terminal.settle()
+    goes_on(terminal)
+
+
+def goes_on(terminal: Terminal) -> None:
+    checkpoint = terminal.spec().checkpoint
+    terminal.storage.write(join(checkpoint, "offsets", "2"), offsets('{"orders":{"0":450}}'))
+    terminal.storage.write(join(checkpoint, "commits", "2"), commit())
+    terminal.beat()
+
+
+def test_what_was_given_up_is_told_until_somebody_acknowledges_it(terminal):
+    after_an_accepted_loss(terminal)
+
+    status = terminal.run("status", "orders")
+    (told,) = terminal.run("status", "orders", "--json").document["streams"]
+    found = terminal.run("reconcile", "--json").document["findings"]
+
+    assert status.code == 3
+    assert "epoch 2 at 2026" in status.out
+    assert "250 Kafka offsets passed over" in status.out
+    assert "streamops acknowledge orders" in status.out
+    assert [(one["epoch"], one["given_up"]) for one in told["unsafe_starts"]] == [(2, 250)]
+    assert [one["severity"] for one in found if one["kind"] == "unsafe-start"] == ["warning"]
+    assert "250 Kafka offsets passed over" in terminal.run("explain", "orders").out
+
+    answer = terminal.run("acknowledge", "orders", "--reason", "the archive has them", "--yes")
+
+    assert (answer.code, terminal.kinds()[-1]) == (0, "acknowledged")
+    assert terminal.run("status", "orders").code == 0
+    assert "unsafe-start" not in terminal.run("reconcile").out
+    history = terminal.run("history", "orders").out
+    assert "start of epoch 2, unsafe start accepted, 250 Kafka offsets passed over" in history
+    assert "unsafe starts up to epoch 2 acknowledged" in history
+
+
+def test_where_nothing_was_given_up_there_is_nothing_to_acknowledge(terminal):
+    answer = terminal.run("acknowledge", "orders", "--reason", "why not", "--yes")
+
+    assert answer.code == 0
+    assert "nothing to do" in answer.out
+    assert "acknowledged" not in terminal.kinds()
+
+
+def test_an_acceptance_that_was_not_needed_is_no_unsafe_start(terminal):
+    """What was in the way is mended before the start."""
+    terminal.broker.has("orders", (400, 450))
+    terminal.settle()
+    terminal.run("release", "orders", "--accept-unsafe", "--reason", "we lose some", "--yes")
+    terminal.broker.has("orders", (100, 450))
+    terminal.settle()
+    goes_on(terminal)
+
+    assert terminal.newest().claim.accepts_unsafe
+    assert not terminal.newest().claim.is_unsafe
+    assert terminal.run("status", "orders").code == 0
+
+
 def test_the_start_after_the_accepted_one_fails_on_a_loss_again(terminal):
     terminal.broker.has("orders", (400, 450))
     terminal.settle()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from streamops.control.fold import FAILURES, fold
 from streamops.control.records import (
+    Acknowledged,
     ActBegun,
     ActEnded,
     Adopted,
@@ -27,7 +28,7 @@ from streamops.control.records import (
     UnknownBody,
     VerdictChanged,
 )
-from streamops.control.state import MAX_FAILURES_KEPT, Desire, LogState
+from streamops.control.state import MAX_FAILURES_KEPT, Desire, LogState, UnsafeStart
 from support.clock import START
 from support.records import a_claim, a_handle, a_log, a_record, a_state, a_submit, an_end, lawful_logs, logs
 
@@ -40,6 +41,10 @@ def seen(**ids):
 
 def a_start(epoch, **ids):
     return replace(a_claim(epoch), topics=seen(**ids))
+
+
+def an_unsafe_claim(epoch):
+    return replace(a_claim(epoch), accepts_unsafe=True, is_unsafe=True, given_up=7)
 
 
 def open_numbers(state):
@@ -72,6 +77,17 @@ def open_numbers(state):
             [Released(accepts_unsafe=True), Released()], {"accepts_unsafe": False}, id="a later release takes it back"
         ),
         pytest.param([a_claim(1), an_end(1), Released()], {"failures": ()}, id="a release forgets the failures"),
+        pytest.param([an_unsafe_claim(1)], {"unsafe_starts": ()}, id="an unsafe claim that nobody has submitted"),
+        pytest.param([a_claim(1), a_submit(1)], {"unsafe_starts": ()}, id="a safe start"),
+        pytest.param(
+            [an_unsafe_claim(1), a_submit(1), an_end(1), an_unsafe_claim(2), a_submit(2), Acknowledged(epoch=1)],
+            {
+                "unsafe_starts": (
+                    UnsafeStart(epoch=2, at=START + timedelta(seconds=4), foretold="reason 3", given_up=7),
+                )
+            },
+            id="an unsafe start that nobody has acknowledged",
+        ),
         pytest.param(
             [MaintenanceBegun(until=UNTIL), MaintenanceEnded()], {"maintenance": None}, id="maintenance is over"
         ),

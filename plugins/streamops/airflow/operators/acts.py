@@ -19,7 +19,7 @@ from streamops.operations.act_plan import Act, ActPlan, ActTerms, AwaitedStart, 
 from streamops.operations.log_tail import FoundRequest
 from streamops.operations.stream_operations import StreamOperations
 
-ACTS = (Act.START, Act.STOP, Act.RELEASE, Act.RESTART, Act.ADOPT)
+ACTS = (Act.START, Act.STOP, Act.RELEASE, Act.RESTART, Act.ADOPT, Act.ACKNOWLEDGE)
 """In this order: who types `start` into the form and takes the first that fits gets `start`."""
 
 
@@ -33,6 +33,7 @@ def act_param() -> Param:
             "restart": "replace the driver (restart)",
             "release": "let a parked stream run again (release)",
             "adopt": "take over a checkpoint that others have written (adopt)",
+            "acknowledge": "its unsafe starts are known (acknowledge)",
         },
         description="restart: another driver, with the present settings and job file. stop: no driver until start.",
     )
