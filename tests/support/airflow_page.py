@@ -10,6 +10,21 @@ PATIENCE_MS = 120_000
 TICKS = ("force", "accept_unsafe", "accept_expired", "confirm_stopped")
 """Switches of the form, in the order of the tabulator."""
 FORM = "streamops_ops"
+_IS_IN_VIEW = """text => {
+    const log = document.querySelector('[data-testid=virtualized-list]');
+    const edge = log.parentElement.getBoundingClientRect().right;
+    const nodes = document.createTreeWalker(log, NodeFilter.SHOW_TEXT);
+    while (nodes.nextNode()) {
+        const begin = nodes.currentNode.data.indexOf(text);
+        if (begin < 0) continue;
+        const range = document.createRange();
+        range.setStart(nodes.currentNode, begin);
+        range.setEnd(nodes.currentNode, begin + text.length);
+        if (range.getBoundingClientRect().right <= edge) return true;
+    }
+    return false;
+}"""
+"""Whether a text of the log ends before the right edge of its box."""
 
 
 class AirflowPage:
@@ -63,6 +78,10 @@ class AirflowPage:
         lines = self._page.locator("[data-testid=virtualized-list] [data-index]")
         expect(lines.filter(has_text=awaited).first).to_be_visible()
         return tuple(text.strip() for text in lines.all_inner_texts())
+
+    def is_in_view(self, text: str) -> bool:
+        """Whether the open log shows a text without being moved sideways."""
+        return bool(self._page.evaluate(_IS_IN_VIEW, text))
 
     def fill_form(self, *, stream: str, act: str, reason: str, ticks: Iterable[str] = ()) -> None:
         """The form of acts, by keyboard once its first field has the cursor, up to its being sent."""

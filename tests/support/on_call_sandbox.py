@@ -16,8 +16,11 @@ from typing import Any
 from streamops.clock import SystemClock
 from streamops.kafka.broker import KafkaAccess, PartitionFacts
 from streamops.kafka.confluent import ConfluentBroker
+from streamops.launch.processes import PROC
 from streamops_sandbox import kafka
+from streamops_sandbox.airflow import Component
 from streamops_sandbox.chaos.leftovers import end_leftovers
+from streamops_sandbox.drivers import parent_of
 from streamops_sandbox.errors import SandboxError
 from streamops_sandbox.fleet_settings import fleet_settings
 from streamops_sandbox.layout import SandboxLayout
@@ -164,6 +167,15 @@ class OnCallSandbox:
         """First and next offset of each partition of the orders."""
         topic = self._scan(kafka.ORDERS_TOPIC)
         return {one.partition: (one.earliest or 0, one.latest or 0) for one in topic}
+
+    def pids_of(self, *components: Component) -> tuple[int, ...]:
+        """Their processes with all that they have started, the parents first."""
+        records = [self.sandbox.daemons.running(component.daemon) for component in components]
+        found = [record.pid for record in records if record]
+        parents = {int(entry.name): parent_of(int(entry.name)) for entry in PROC.iterdir() if entry.name.isdigit()}
+        for pid in found:  # It grows meanwhile: children of children come, too.
+            found += [child for child, parent in parents.items() if parent == pid]
+        return tuple(found)
 
     def checkpoint(self, stream: str) -> Path:
         """Its folder."""

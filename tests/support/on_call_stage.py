@@ -36,7 +36,9 @@ class IncidentFigures:
     first_red_in: str = ""
     reason_clicks: int | None = None
     reason: list[str] = field(default_factory=list)
-    """The lines of the log that was opened, from the first error on."""
+    """The lines of the log that was opened first."""
+    reason_out_of_view: list[str] = field(default_factory=list)
+    """Logs whose reason lies behind the edge of the page, or is cut into pieces there."""
     act_clicks: list[int] = field(default_factory=list)
     """Of each act by the form, its being sent included; the answer to an approval comes on top."""
     approval_clicks: int | None = None
@@ -144,6 +146,8 @@ class OnCallStage:
         self.page.open_task(task)
         lines = self.page.log_lines(awaited=awaited)
         self.page.picture(f"{figures.incident} {task} of {dag}")
+        if not self.page.is_in_view(awaited):
+            figures.reason_out_of_view.append(f"{task} of {dag}")
         if figures.reason_clicks is None:
             figures.reason_clicks, figures.reason = self.page.clicks, list(lines)
         return lines
@@ -165,6 +169,14 @@ class OnCallStage:
         """Epoch and leader of each that lives."""
         control = self.installation.streams[stream].timeline.control
         return [driver.identity for driver in live_drivers(control)]
+
+    def is_watched(self, stream: str, *, after: datetime) -> bool:
+        """Whether a trigger watches it that was begun after that moment."""
+        dag = dag_of(stream)
+        return any(
+            task.state == "deferred" and task.started_at is not None and task.started_at > after
+            for task in self.api.task_instances(dag, self.newest(dag).run_id)
+        )
 
     def status_code(self) -> int:
         """What `streamops status` ends with."""
