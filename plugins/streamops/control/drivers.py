@@ -69,6 +69,10 @@ class QueryBeat:
         """Whether it has been planning its next batch for so long."""
         return self.step is QueryStep.PLANNING and self.still >= moment
 
+    def is_busy_for(self, moment: timedelta) -> bool:
+        """Whether it has been planning, or at one batch, for so long."""
+        return self.step in (QueryStep.PLANNING, QueryStep.BATCH) and self.still >= moment
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:

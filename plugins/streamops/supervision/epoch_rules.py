@@ -321,7 +321,7 @@ def _keep(facts: EpochFacts, observation: Observation, spec: StreamSpec) -> Deci
 
 
 def _unanswered(facts: EpochFacts, observation: Observation) -> str:
-    """The source of a query that plans and plans, where it was asked and does not answer."""
+    """The source of a query that does not come to the end of a plan or a batch, where it was asked and does not answer."""
     query, source = facts.quiet, observation.dependency
     if query is None or source is None or source.is_reachable is not False:
         return ""

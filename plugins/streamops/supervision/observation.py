@@ -73,8 +73,11 @@ class EpochFacts:
 
     @property
     def quiet(self) -> QueryBeat | None:
-        """A query that has been planning for a while: what it reads or writes may not answer."""
-        return quiet_query(self.heartbeat.queries) if self.heartbeat else None
+        """A query that has been planning or at one batch for a while: what it reads may not answer. A broker that goes away in
+        the middle of a batch is waited for by Spark's tasks, for two minutes each (Spark 4.2, kafkaConsumer.pollTimeoutMs).
+        """
+        queries = self.heartbeat.queries if self.heartbeat else ()
+        return next((query for query in queries if query.is_busy_for(QUIET_AFTER)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

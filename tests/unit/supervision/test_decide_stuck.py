@@ -67,15 +67,16 @@ def test_a_stuck_driver_is_reported_first_and_replaced_later(seconds, action, is
     [
         pytest.param(25, False, True, id="the source does not answer"),
         pytest.param(25, None, False, id="nobody can tell from here"),
-        pytest.param(25, True, False, id="it answers: the plan takes its time"),
-        pytest.param(15, False, False, id="it has planned for a moment"),
+        pytest.param(25, True, False, id="it answers: the work takes its time"),
+        pytest.param(15, False, False, id="it has been at it for a moment"),
     ],
 )
-def test_a_query_that_plans_and_plans_waits_for_its_source(seconds, is_reachable, is_told):
+@pytest.mark.parametrize("step", [QueryStep.PLANNING, QueryStep.BATCH])
+def test_a_query_that_does_not_get_on_waits_for_its_source(step, seconds, is_reachable, is_told):
     traces = at_a_batch(seconds)
     (query,) = traces.heartbeat.queries
-    planning = replace(traces.heartbeat, queries=(replace(query, step=QueryStep.PLANNING),))
-    facts = seen(SUBMITTED, status=DriverState.RUNNING, traces=(replace(traces, heartbeat=planning),), still=1)
+    busy = replace(traces.heartbeat, queries=(replace(query, step=step),))
+    facts = seen(SUBMITTED, status=DriverState.RUNNING, traces=(replace(traces, heartbeat=busy),), still=1)
     source = Reachability(target="kafka:9092", is_reachable=is_reachable, evidence="Connection refused")
 
     decision = decide(replace(observed(SUBMITTED, facts), dependency=source), ORDERS, mine=NOBODY)
