@@ -22,7 +22,7 @@ setup: ## put Python packages, jars and tools in place (minutes once, then under
 test: setup ## run the tests in one pytest run of two processes, the fast ones first (PYTEST_ARGS="-k name" narrows it, WORKERS=1)
 	$(PYTHON) -m pytest $(LANES) -m "not catalogue and not thorough" --durations=20 $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
 
-test-all: setup ## the same with what takes minutes and the trials of all jobs; their accounts in .sandbox/jobs.jsonl
+test-all: setup ## the same with what takes minutes and the trials of all jobs; their accounts in .sandbox/jobs.jsonl, incidents in a Chromium in .sandbox/on-call.json
 	@mkdir -p .sandbox && rm -f .sandbox/jobs.jsonl
 	STREAMOPS_TRIALS=.sandbox/jobs.jsonl $(PYTHON) -m pytest $(LANES) $(FAST_TESTS) $(SLOW_TESTS) $(PYTEST_ARGS)
 

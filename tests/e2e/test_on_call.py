@@ -179,11 +179,12 @@ def test_d_a_broker_that_goes_away_is_red_and_needs_nobody(stage: OnCallStage) -
     with stage.incident("d") as figures:
         cause = now()
         stage.installation.sandbox.broker.kill()
-        stage.await_red(figures, ORDERS, cause)
-        stage.read_reason(figures, figures.first_red_in, "supervise", awaited="does not answer")
-        time.sleep(max(0.0, BROKER_AWAY - (now() - cause).total_seconds()))
-
-        stage.installation.sandbox.start_broker()
+        try:
+            stage.await_red(figures, ORDERS, cause)
+            stage.read_reason(figures, dag_of(ORDERS), "supervise", awaited="answer")
+            time.sleep(max(0.0, BROKER_AWAY - (now() - cause).total_seconds()))
+        finally:
+            stage.installation.sandbox.start_broker()
         begin = now()
         stage.await_running(figures, [ORDERS, WORDS], begin)
     assert_bounds(figures)
