@@ -1,5 +1,6 @@
 """Airflow's page as a person uses it: every click counts, and each step leaves a picture."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,21 +11,22 @@ PATIENCE_MS = 120_000
 TICKS = ("force", "accept_unsafe", "accept_expired", "confirm_stopped")
 """Switches of the form, in the order of the tabulator."""
 FORM = "streamops_ops"
-_IS_IN_VIEW = """text => {
+_IS_IN_VIEW = """pattern => {
     const log = document.querySelector('[data-testid=virtualized-list]');
     const edge = log.parentElement.getBoundingClientRect().right;
+    const wanted = new RegExp(pattern);
     const nodes = document.createTreeWalker(log, NodeFilter.SHOW_TEXT);
     while (nodes.nextNode()) {
-        const begin = nodes.currentNode.data.indexOf(text);
-        if (begin < 0) continue;
+        const found = wanted.exec(nodes.currentNode.data);
+        if (!found) continue;
         const range = document.createRange();
-        range.setStart(nodes.currentNode, begin);
-        range.setEnd(nodes.currentNode, begin + text.length);
+        range.setStart(nodes.currentNode, found.index);
+        range.setEnd(nodes.currentNode, found.index + found[0].length);
         if (range.getBoundingClientRect().right <= edge) return true;
     }
     return false;
 }"""
-"""Whether a text of the log ends before the right edge of its box."""
+"""Whether a text of the log, perhaps on several lines, ends before the right edge of its box."""
 
 
 class AirflowPage:
@@ -81,7 +83,8 @@ class AirflowPage:
 
     def is_in_view(self, text: str) -> bool:
         """Whether the open log shows a text without being moved sideways."""
-        return bool(self._page.evaluate(_IS_IN_VIEW, text))
+        pattern = r"\s+".join(re.escape(word) for word in text.split())
+        return bool(self._page.evaluate(_IS_IN_VIEW, pattern))
 
     def fill_form(self, *, stream: str, act: str, reason: str, ticks: Iterable[str] = ()) -> None:
         """The form of acts, by keyboard once its first field has the cursor, up to its being sent."""
