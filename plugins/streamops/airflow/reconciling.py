@@ -6,7 +6,9 @@ deferred tasks live. Whether a trigger lives is not among it: its sign of attend
 """
 
 import logging
+from collections.abc import Iterator
 from functools import partial
+from textwrap import wrap
 from typing import Any, cast
 
 from airflow.sdk.exceptions import AirflowFailException, AirflowRuntimeError
@@ -34,6 +36,8 @@ SUPERVISE_TASK = "supervise"
 RUN_TASK = "run"
 LIVING_RUNS = ["queued", "running"]
 NOT_FOUND = 404
+LINE = 70
+"""Characters that Airflow's page shows of a failed task's message beside the exception's name, where it is 1400 pixels wide."""
 
 
 def run_reconciler(config: str) -> None:
@@ -60,8 +64,8 @@ def tell(report: Report) -> None:
         log.info("%d streams compared, %d findings, none critical", report.streams, len(report.findings))
         return
     news = sum(finding.is_new for finding in critical)
-    heading = f"{len(critical)} critical, {news} of them new, the others known before"
-    raise AirflowFailException("\n".join((heading, *(f"{_age(finding)} {told(finding)}" for finding in critical))))
+    count = f"{len(critical)} critical, {news} of them new, the others known before"
+    raise AirflowFailException("\n".join((*(line for finding in critical for line in _lines(finding)), count)))
 
 
 class AirflowFacts:
@@ -138,6 +142,19 @@ def _verdict_ports(settings: Settings) -> VerdictPorts:
         checkpoint_health=settings.checkpoint_health,
         retention_coverage=settings.retention_coverage,
     )
+
+
+def _lines(finding: ReconcileFinding) -> Iterator[str]:
+    """The cause first, each sentence on lines of its own that end before the edge of Airflow's page."""
+    yield from _fitting(f"{finding.stream}: {finding.evidence}" if finding.stream else finding.evidence)
+    yield from _fitting(f"  {finding.kind} {_age(finding)}: {finding.meaning}")
+    if finding.done:
+        yield from _fitting(f"  done: {finding.done}")
+    yield from _fitting(f"  repair: {finding.repair}")
+
+
+def _fitting(sentence: str) -> list[str]:
+    return wrap(sentence, LINE, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def _age(finding: ReconcileFinding) -> str:

@@ -270,7 +270,7 @@ def _verdicts(facts: StreamFacts) -> Iterator[ReconcileFinding]:
             facts,
             kind,
             ReconcileSeverity.CRITICAL if is_critical else ReconcileSeverity.WARNING,
-            evidence=f"{verdict.verdict} at {verdict.at:%Y-%m-%d %H:%M:%S} UTC: {verdict.reason}",
+            evidence=f"{verdict.reason} ({verdict.verdict} at {verdict.at:%Y-%m-%d %H:%M:%S} UTC)",
             meaning="it can't be told" if verdict.verdict is Verdict.UNKNOWN else meaning,
             repair=f"`streamops {command} {facts.stream}` tells the rest, and what to do",
         )
