@@ -131,4 +131,6 @@ def _told(stream: str, decision: Decision) -> str:
     if decision.action is Action.BLOCKED:
         return f"stream {stream} is blocked: {decision.reason}"
     goes_on = "its driver is left alone" if decision.action is Action.KEEP else "it is started as soon as it may be"
-    return f"stream {stream} does not get on: {decision.reason}\nThe next run begins when it does; {goes_on}"
+    # What does not answer first: Airflow's page shows some 90 characters of a line.
+    why = decision.waits_for or decision.reason
+    return f"{stream} does not get on: {why}\nThe next run begins when it does; {goes_on}"
