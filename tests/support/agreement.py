@@ -45,6 +45,8 @@ class StreamSample:
     list_state: str
     """State of the newest run of its DAG; empty where there is none."""
     is_paused: bool = False
+    waits_for: str = ""
+    """What does not answer the stream, by that look; empty where nothing is waited for."""
 
 
 Contradicts = Callable[[StreamSample], bool]
@@ -99,6 +101,11 @@ def _is_healthy_and_refused(sample: StreamSample) -> bool:
     return sample.status is Word.FINE and sample.next_step in _REFUSING
 
 
+def _is_healthy_and_waits(sample: StreamSample) -> bool:
+    """Status says that all is well, and what the stream reads or writes does not answer."""
+    return sample.status is Word.FINE and bool(sample.waits_for)
+
+
 def _is_healthy_and_cannot_start(sample: StreamSample) -> bool:
     """No driver lives and a start would be refused, and status says that all is well."""
     return sample.status is Word.FINE and sample.plan is Word.ILL and sample.phase not in GETTING_ON
@@ -145,6 +152,7 @@ RULES = (
     AgreementRule(name="refused-against-the-plan", allowed=_AT_ONCE, contradicts=_is_refused_against_the_plan),
     AgreementRule(name="plan-tells-another-step", allowed=_AT_ONCE, contradicts=_plan_tells_another_step),
     AgreementRule(name="healthy-and-refused", allowed=_AT_ONCE, contradicts=_is_healthy_and_refused),
+    AgreementRule(name="healthy-and-waits", allowed=_AT_ONCE, contradicts=_is_healthy_and_waits),
     AgreementRule(name="healthy-and-cannot-start", allowed=_AT_ONCE, contradicts=_is_healthy_and_cannot_start),
     AgreementRule(name="runs-on-a-ruin", allowed=ONE_ROUND, contradicts=_runs_on_what_could_not_be_started),
     AgreementRule(name="ill-in-status-alone", allowed=_AT_ONCE, contradicts=_is_ill_in_status_alone),

@@ -47,6 +47,7 @@ def _decoded(content: dict[str, Any]) -> StreamSample:
         planned_step=Action(content["planned_step"]),
         list_state=content["list_state"],
         is_paused=content["is_paused"],
+        waits_for=content["waits_for"],
     )
 
 
@@ -92,6 +93,7 @@ class Sampler:
             planned_step=Action(plan["next_step"]),
             list_state=runs[0].state if runs else "",
             is_paused=is_paused,
+            waits_for=after.decision.waits_for,
         )
 
 
