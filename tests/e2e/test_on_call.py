@@ -199,7 +199,7 @@ def test_e_expired_records_are_given_up_by_name_and_nothing_else_is_lost(stage: 
         figures.foretold = stage.installation.delete_what_waits()
         assert figures.foretold > 0
         stage.await_red(figures, ORDERS, cause)
-        stage.read_reason(figures, RECONCILE, "reconcile", awaited="orders-0")
+        stage.read_reason(figures, RECONCILE, "reconcile", awaited="needed are deleted")
 
         refused = stage.act(figures, ORDERS, "start")
         stage.await_task(refused, "plan", "failed")

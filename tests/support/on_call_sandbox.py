@@ -154,7 +154,10 @@ class OnCallSandbox:
         )
 
     def delete_what_waits(self, *, leaving: int = 20) -> int:
-        """Delete records that the stopped stream of orders has not read, all but the last few; how many it will miss."""
+        """Delete records that the stopped stream of orders has not read, all but the last few; how many it will miss.
+
+        Counted by its own query: that of its dead letters may have read a little further, so a malformed record more may arrive.
+        """
         broker = self.broker_facts()
         read = self._read_to()
         begins = {partition: end - leaving for partition, (_, end) in broker.items()}

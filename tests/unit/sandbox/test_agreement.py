@@ -64,6 +64,11 @@ def test_what_fits_together_never_contradicts(sample: StreamSample) -> None:
         ),
         pytest.param(replace(PARKED, status=Word.FINE), "healthy-and-refused", id="status is fine and it is parked"),
         pytest.param(
+            replace(WELL, waits_for="kafka:9092 has not answered for 25 s"),
+            "healthy-and-waits",
+            id="status is fine and its broker is away",
+        ),
+        pytest.param(
             replace(STOPPED, plan=Word.ILL),
             "healthy-and-cannot-start",
             id="stopped, broken, and status is fine (defect 5)",
