@@ -112,8 +112,11 @@ class AirflowPage:
         expect(button).to_be_visible()
         question = self._page.get_by_test_id("main-content").inner_text()
         self.picture(f"before {option}")
-        self._click(button)
-        expect(button).to_be_hidden()
+        # The buttons stay on the page, so that only Airflow's own answer tells that it has taken this one.
+        with self._page.expect_response(
+            lambda answer: "/hitlDetails" in answer.url and answer.request.method == "PATCH"
+        ):
+            self._click(button)
         return question
 
     def toggle_pause(self, dag: str) -> None:
