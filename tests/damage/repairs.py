@@ -695,6 +695,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "unfit-state-confs": (
         Way(name="setting of the entry below", phrase=r"back as it is in offsets/\d+", act=_conf_of_entry_below),
+        Way(name="setting of the state", phrase="as it was when the state was written"),
     ),
     "dropped-batch-without-ids": (
         Way(

@@ -246,10 +246,16 @@ def unfit_state_confs(snapshot: CheckpointSnapshot, expected: Expectations) -> I
             file=file,
             evidence=f"{taken.told}, {unfit.reason}",
             meaning=_MEANINGS[unfit.kind],
-            repair=f"put {key} back as it is in {OFFSETS}/{newest.batch - 1}, or as the state was written",
+            repair=f"put {key} back as {_where_it_is_well(taken, previous)}it was when the state was written",
             not_when="do not delete a committed entry: its input would be read again",
             start=StartEffect(kind=unfit.kind, summary=summary, error=unfit.error),
         )
+
+
+def _where_it_is_well(taken: _Taken, previous: OffsetEntry | None) -> str:
+    """The entry below, unless it says the same: then it is of no use."""
+    is_there = previous is not None and taken.before is not None and taken.before != taken.now
+    return f"it is in {OFFSETS}/{previous.batch}, or as " if previous and is_there else ""
 
 
 _MEANINGS = {

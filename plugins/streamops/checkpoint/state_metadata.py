@@ -198,8 +198,15 @@ def parse_snapshot_zip(content: bytes, *, address: str) -> SnapshotManifest:
 
 
 def parse_spark_checksum(content: bytes, *, address: str) -> SparkChecksum:
-    """A checksum file; CheckpointError naming it. What follows its JSON does not matter, nor which algorithm it names."""
-    fields = json_object(content.decode(errors="replace"), place=address)
+    """A checksum file; CheckpointError naming it. What follows its JSON does not matter, nor which algorithm it names.
+
+    It is read strictly: bytes that are no UTF-8 are refused, wherever they stand (tried on 4.2.0).
+    """
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise CheckpointError(f"{address}: byte {error.start + 1} is no UTF-8") from error
+    fields = json_object(text, place=address)
     value, size, written_at = (fields.get(name) for name in ("value", "mainFileSize", "timestampMs"))
     if not isinstance(fields.get("algorithm"), str) or type(value) is not int or type(size) is not int:
         raise CheckpointError(f"{address}: a checksum has an algorithm, a value and a mainFileSize")

@@ -149,6 +149,7 @@ def test_what_a_checksum_refuses(content, reason):
         b"{}",
         b'{"algorithm":"CRC32C","value":1,"mainFileSize":"46","timestampMs":1}',
         b'{"algorithm":"CRC32C","value":1,"mainFileSize":46,"timestampMs":"x"}',
+        b'{"algorithm":"C\xd2C32C","value":1,"mainFileSize":46,"timestampMs":1}',
     ],
 )
 def test_a_broken_checksum_is_refused(content):

@@ -4,6 +4,7 @@ The checkpoints were recorded by it. `same`: the batches after the start came ou
 """
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -108,3 +109,15 @@ def test_the_words_name_the_setting_and_what_the_state_is():
     (found,) = (one for one in findings_on(edited(COUNTS, PARTITIONS, "1")) if one.rule == "unfit-state-confs")
 
     assert found.evidence == f"{PARTITIONS} is '1', the state has 2 partitions: those above are never read again"
+
+
+def test_the_entry_below_is_offered_only_where_it_says_something_else():
+    (named,) = (one for one in findings_on(edited(ROCKS, PROVIDER, HDFS)) if one.rule == "unfit-state-confs")
+    assert "as it is in offsets/" in named.repair
+
+    snapshot = edited(ROCKS, PROVIDER, HDFS)
+    facts = snapshot.facts
+    same = replace(facts, previous=replace(facts.previous, header=facts.newest.header))
+    (found,) = (one for one in findings_on(replace(snapshot, facts=same)) if one.rule == "unfit-state-confs")
+
+    assert found.repair == f"put {PROVIDER} back as it was when the state was written"
