@@ -334,6 +334,22 @@ def is_input_that_no_batch_has_taken(damage: Damage, name: str) -> bool:
     return not any(taken in content for other, content in damage.before.items() if "/sources/" in other)
 
 
+def is_input_cleaned_up(damage: Damage, name: str) -> bool:
+    """An input file of a committed batch is gone: whoever cleans a folder up does the same."""
+    if not re.fullmatch(r"in2?/[^/]+\.json", name) or name in damage.after:
+        return False
+    done = max(damage.ids(damage.after, "commits"), default=-1)
+    entries = [
+        _parsed(line) for file, content in damage.after.items() if "/sources/" in file for line in _lines(content)
+    ]
+    return any(
+        isinstance(entry, dict)
+        and str(entry.get("path")).endswith(f"/{name}")
+        and 0 <= entry.get("batchId", -1) <= done
+        for entry in entries
+    )
+
+
 EXCEPTIONS: dict[str, Callable[[Damage, str], bool]] = {
     "another valid file of state": is_another_valid_state_file,
     "bytes that no start reads": is_behind_the_mark_of_the_end,
@@ -345,6 +361,7 @@ EXCEPTIONS: dict[str, Callable[[Damage, str], bool]] = {
     ANOTHER_SCHEMA: is_another_schema_of_state,
     "a version of the source table taken back that nobody had read": is_an_unread_version_taken_back,
     "an input file replaced before it was read": is_input_that_no_batch_has_taken,
+    "input of committed batches cleaned up": is_input_cleaned_up,
     "a batch taken back that only the sink has had": is_a_batch_taken_back,
 }
 

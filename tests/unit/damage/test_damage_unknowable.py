@@ -65,6 +65,12 @@ READ = {
 }
 PLANNED = {"checkpoint/offsets/4": kafka(4, 4), "checkpoint/offsets/5": kafka(6, 6)}
 TABLE = {"checkpoint/offsets/4": delta(5), "checkpoint/offsets/5": delta(6)}
+CLEANED = {
+    **READ,
+    f"{LOG}/1": text(LINE.format("in/1.json", 11, 1)),
+    "in/1.json": b"one|11",
+    "checkpoint/commits/1": commit(0),
+}
 RATE = {"checkpoint/offsets/4": rate(10, 5000), "checkpoint/offsets/5": rate(12, 6000)}
 COMMITTED = {"checkpoint/commits/5": commit(10), "checkpoint/offsets/5": offsets({})}
 COMMITS = {f"in/_delta_log/{number:020d}.json": f"{number}|{number}".encode() for number in range(4)}
@@ -107,6 +113,13 @@ TAKEN_BACK = {"checkpoint/offsets/5": None}
             {"in/2.json": b"three|13"},
             "an input file replaced before it was read",
             id="input that waits",
+        ),
+        pytest.param(
+            "files-ledger",
+            CLEANED,
+            {"in/1.json": None},
+            "input of committed batches cleaned up",
+            id="input of a committed batch is gone",
         ),
         pytest.param(
             "kafka-ledger",
@@ -273,6 +286,12 @@ STALE = checksum(b"five")
             id="an entry below that names no partition",
         ),
         pytest.param("delta-ledger", TABLE, {"checkpoint/offsets/5": delta(9)}, id="beyond the table"),
+        pytest.param(
+            "files-ledger",
+            {name: content for name, content in CLEANED.items() if "commits" not in name},
+            {"in/1.json": None},
+            id="input of a batch in flight",
+        ),
         pytest.param("rate-ledger", RATE, {"checkpoint/offsets/5": rate(9, 6000)}, id="a count below the entry below"),
         pytest.param("rate-ledger", RATE, {"checkpoint/offsets/5": rate(13, 7000)}, id="another time of a rate"),
         pytest.param(
