@@ -113,6 +113,8 @@ class StreamStatus:
     """Since when nobody looks after the stream; empty while somebody does, or where that was not asked."""
     backfills: tuple[BackfillStatus, ...] = ()
     """Those that are not finished, where that was asked."""
+    waits_for: str = ""
+    """What does not answer the stream, and how that shows; empty where nothing outside is waited for."""
     dag_trouble: str = ""
     """Why its DAG, paused or missing, keeps nothing running; empty where it does, or where Airflow has not told lately."""
     checkpoint: DatedVerdict | None = None
@@ -203,6 +205,7 @@ def stream_status(look: Look, spec: StreamSpec, *, around: ActContext | None = N
         host=facts.epoch.submission.handle.host if facts and facts.epoch.submission else "",
         desire=state.desire,
         next_attempt=decision.until,
+        waits_for=decision.waits_for,
         running_spec=spec_fingerprint(facts.epoch.claim.spec) if facts else "",
         declared_spec=spec_fingerprint(spec_text(spec)),
         drift=_drift(facts, spec, around),

@@ -13,6 +13,7 @@ from airflow.sdk.execution_time.comms import DagResult, DRCount, ErrorResponse, 
 from airflow.serialization.serialized_objects import DagSerialization
 
 from streamops.airflow import reconciling
+from streamops.airflow.page_text import LINE
 from streamops.airflow.reconciling import RECONCILE_DAG, AirflowFacts, run_reconciler
 from streamops.airflow.triggers import StreamTrigger
 from streamops.control import codec
@@ -214,7 +215,7 @@ def test_an_unsupervised_stream_that_runs_fails_it(place, server, server_says, s
         run_reconciler(place.config)
 
     assert place.kinds == ["claimed", "submitted"]
-    assert max(len(line) for line in str(failure.value).splitlines()) <= reconciling.LINE
+    assert max(len(line) for line in str(failure.value).splitlines()) <= LINE
 
 
 def test_what_airflow_said_is_kept_for_reports_from_outside(place, server):

@@ -8,13 +8,13 @@ deferred tasks live. Whether a trigger lives is not among it: its sign of attend
 import logging
 from collections.abc import Iterator
 from functools import partial
-from textwrap import wrap
 from typing import Any, cast
 
 from airflow.sdk.exceptions import AirflowFailException, AirflowRuntimeError
 
 from streamops.airflow.explicit_dag import tried_once
 from streamops.airflow.hooks.kafka import kafka_access
+from streamops.airflow.page_text import fitting
 from streamops.airflow.services import supervisor_of
 from streamops.clock import SystemClock
 from streamops.fleet.newest_verdicts import VerdictPorts, newest_verdicts
@@ -36,8 +36,6 @@ SUPERVISE_TASK = "supervise"
 RUN_TASK = "run"
 LIVING_RUNS = ["queued", "running"]
 NOT_FOUND = 404
-LINE = 70
-"""Characters that Airflow's page shows of a failed task's message beside the exception's name, where it is 1400 pixels wide."""
 
 
 def run_reconciler(config: str) -> None:
@@ -146,15 +144,11 @@ def _verdict_ports(settings: Settings) -> VerdictPorts:
 
 def _lines(finding: ReconcileFinding) -> Iterator[str]:
     """The cause first, each sentence on lines of its own that end before the edge of Airflow's page."""
-    yield from _fitting(f"{finding.stream}: {finding.evidence}" if finding.stream else finding.evidence)
-    yield from _fitting(f"  {finding.kind} {_age(finding)}: {finding.meaning}")
+    yield from fitting(f"{finding.stream}: {finding.evidence}" if finding.stream else finding.evidence)
+    yield from fitting(f"  {finding.kind} {_age(finding)}: {finding.meaning}")
     if finding.done:
-        yield from _fitting(f"  done: {finding.done}")
-    yield from _fitting(f"  repair: {finding.repair}")
-
-
-def _fitting(sentence: str) -> list[str]:
-    return wrap(sentence, LINE, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+        yield from fitting(f"  done: {finding.done}")
+    yield from fitting(f"  repair: {finding.repair}")
 
 
 def _age(finding: ReconcileFinding) -> str:

@@ -198,15 +198,15 @@ def vacuumed_delta_files(snapshot: CheckpointSnapshot, view: DeltaSourceView) ->
 
 
 def _at_lost_files(snapshot: CheckpointSnapshot, view: DeltaSourceView, first: RemovedFile) -> StartEffect | None:
-    """A batch in flight may still run where only later ones have lost their files."""
+    """A batch in flight runs where only later ones have lost their files, and the one behind it fails."""
     if not isinstance(view.place, DeltaSink):
         return None
     source = delta_source(snapshot.facts, view.place.table)
-    if source.in_flight is not None and not is_in_flight(source, first):
-        return None
+    is_later = source.in_flight is not None and not is_in_flight(source, first)
+    when = f"behind batch {snapshot.facts.last_offset}, which runs" if is_later else "next"
     return StartEffect(
         kind=AtStart.FAILS,
-        summary=f"version {first.version} of the table, which is read next, has lost data files: it fails there",
+        summary=f"version {first.version} of the table, which is read {when}, has lost data files: it fails there",
         error="FAILED_READ_FILE",
     )
 

@@ -126,7 +126,7 @@ def status(
 
     Exit code 0: all run, or are stopped on purpose. 2: settings of a stream are wrong. 3: one waits for its next
     attempt, was never started, has odd records in its log, an unsafe start that nobody has acknowledged, a backfill that
-    nobody carries on, or a verdict that is not ok.
+    nobody carries on, something that does not answer it, or a verdict that is not ok.
     4: one is parked, blocked, unknown or unattended, its DAG is paused or missing, it has a critical verdict, or needs a person.
 
     With --drift: setting by setting, job file and library. Exit code 3: a restart would bring something else. 4: that
@@ -192,7 +192,7 @@ def _is_odd(status: StreamStatus) -> bool:
     has_left = any(backfill.needs_a_person for backfill in status.backfills)
     is_ill = status.verdict not in (None, Verdict.OK)
     is_marked = status.has_odd_records or bool(status.unsafe_starts) or bool(status.dag_trouble)
-    return status.phase not in AS_WANTED or is_marked or has_left or is_ill
+    return status.phase not in AS_WANTED or bool(status.waits_for) or is_marked or has_left or is_ill
 
 
 def drift_exit_code(statuses: Sequence[StreamStatus], problems: Sequence["SettingsProblem"]) -> int:

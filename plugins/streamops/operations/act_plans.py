@@ -182,7 +182,10 @@ def plan_release(
         lost = _expired(sight, spec)
         if not terms.accepts_unsafe:
             _refuse_more_than_expired(sight, spec)
-        effects += (f"the next start, and only that one, passes over what is gone: {told(lost, most=EXPIRED_SHOWN)}",)
+        effects += tuple(
+            f"the next start, and only that one, passes over what is gone{whose}: {told(gone, most=EXPIRED_SHOWN)}"
+            for whose, gone in lost
+        )
     elif terms.accepts:
         effects += ("the next start, and only that one, goes ahead although its plan is not safe",)
     wants_running = state.desire is Desire.RUNNING and not rests(state, spec)
@@ -204,8 +207,8 @@ def plan_release(
     )
 
 
-def _expired(sight: StreamSnapshot, spec: StreamSpec) -> list[PartitionCoverage]:
-    """What a start would miss; ControlLogError where that is nothing or not known, or where it is not all that is in the way."""
+def _expired(sight: StreamSnapshot, spec: StreamSpec) -> list[tuple[str, list[PartitionCoverage]]]:
+    """What a start would miss, query by query. ControlLogError where that is nothing, not known, or not all that keeps it."""
     if not spec.reads_kafka or spec.mode is Mode.BACKFILL:
         raise ControlLogError(
             f"{called(spec)}: expired records are accepted of a stream that reads Kafka, and of no other"
@@ -224,7 +227,8 @@ def _expired(sight: StreamSnapshot, spec: StreamSpec) -> list[PartitionCoverage]
             f"{called(spec)}: not only deleted records are in the way: {told(others)}. Take a look at that first:"
             f" `streamops lag {spec.name}`"
         )
-    return lossy
+    of_each = ([one for one in coverage.partitions if one.standing.is_lossy] for coverage in sight.coverages)
+    return [(f" for its companion {number - 1}" if number else "", gone) for number, gone in enumerate(of_each) if gone]
 
 
 def _refuse_more_than_expired(sight: StreamSnapshot, spec: StreamSpec) -> None:

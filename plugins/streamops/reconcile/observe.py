@@ -37,6 +37,7 @@ from streamops.reconcile.facts import (
 )
 from streamops.spec import Mode, StreamSpec
 from streamops.storage import Storage
+from streamops.supervision.observation import busy_query
 from streamops.supervision.supervisor import Look, Supervisor
 from streamops.verdict import StreamVerdicts
 
@@ -160,8 +161,10 @@ def _stream_facts(
         attendance=read_attendance(doors.storage_for(state_root), state_root, subject.stream),
         backfills=_backfills(subject, doors, state_root) if spec else (),
     )
-    if not facts.is_meant_to_run or facts.live_epochs or _is_of_another(facts, state):
+    if not facts.is_meant_to_run or _is_of_another(facts, state):
         return facts
+    if facts.live_epochs:
+        return _with_wait(facts, spec, doors) if spec and _is_busy(storage, control, facts.live_epochs[-1]) else facts
     look = doors.supervisor_of(spec).look() if spec else None
     seen = look.observation.state if look else state
     changed_at = declared.changed_at if seen.is_empty else _acted_at(storage, control, seen)
@@ -182,6 +185,19 @@ def _statuses(
 def _backfills(subject: StreamFacts, doors: ReconcilePorts, state_root: str) -> tuple[BackfillFacts, ...]:
     ways = BackfillPorts(storage_for=doors.storage_for, launcher=doors.launcher, state_root=state_root)
     return read_backfills(subject.stream, subject.checkpoint, ways)
+
+
+def _is_busy(storage: Storage, control: str, epoch: int) -> bool:
+    """Whether a query of a living driver does not come to the end of a plan or a batch: only then its source is asked for."""
+    return any(
+        trace.heartbeat and busy_query(trace.heartbeat.queries) for trace in read_traces(storage, control, epoch)
+    )
+
+
+def _with_wait(facts: StreamFacts, spec: StreamSpec, doors: ReconcilePorts) -> StreamFacts:
+    """With what its supervisor would do, where that is to wait for what does not answer its driver."""
+    decision = doors.supervisor_of(spec).look().decision
+    return replace(facts, decision=decision) if decision.waits_for else facts
 
 
 def _with_decision(facts: StreamFacts, spec: StreamSpec, look: Look) -> StreamFacts:

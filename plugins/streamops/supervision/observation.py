@@ -76,8 +76,7 @@ class EpochFacts:
         """A query that has been planning or at one batch for a while: what it reads may not answer. A broker that goes away in
         the middle of a batch is waited for by Spark's tasks, for two minutes each (Spark 4.2, kafkaConsumer.pollTimeoutMs).
         """
-        queries = self.heartbeat.queries if self.heartbeat else ()
-        return next((query for query in queries if query.is_busy_for(QUIET_AFTER)), None)
+        return busy_query(self.heartbeat.queries) if self.heartbeat else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +142,11 @@ class Observation:
 def quiet_query(queries: Iterable[QueryBeat]) -> QueryBeat | None:
     """The first that has been planning for QUIET_AFTER."""
     return next((query for query in queries if query.is_planning_for(QUIET_AFTER)), None)
+
+
+def busy_query(queries: Iterable[QueryBeat]) -> QueryBeat | None:
+    """The first that has been planning, or at one batch, for QUIET_AFTER."""
+    return next((query for query in queries if query.is_busy_for(QUIET_AFTER)), None)
 
 
 def newest_beat(traces: tuple[DriverTraces, ...]) -> Heartbeat | None:

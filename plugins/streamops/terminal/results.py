@@ -152,6 +152,8 @@ def outlook_lines(outlook: StartForecast) -> Iterator[str]:
 def _refusal(outlook: StartForecast) -> str:
     if outlook.plan.safety is Safety.UNKNOWN:
         return "no supervisor starts this before what decides can be read"
+    if outlook.plan.safety is Safety.FUTILE:
+        return "no supervisor starts this: it could only fail"
     return (
         "no supervisor starts this without a person's word:"
         f" `streamops release {outlook.stream} --accept-unsafe --reason …`"

@@ -66,6 +66,8 @@ def status_notes(status: StreamStatus) -> Iterator[str]:
     """What the table has no room for; nothing for a stream that simply runs."""
     if status.phase is not Phase.RUNNING:
         yield status.reason
+    if status.phase is Phase.RUNNING and status.waits_for:
+        yield f"it does not get on: {status.waits_for}"
     yield from _liveness_notes(status)
     yield from _attendance_notes(status)
     if status.dag_trouble:

@@ -53,7 +53,8 @@ def test_the_plan_rests_on_more_than_the_logs(terminal: Terminal, checkpoint: st
     assert answer.code == 4
     assert "orders: a start is futile: sources/0 has no entry, offsets has 1" in answer.out
     assert "Spark will say: " in answer.out
-    assert "no supervisor starts this without a person's word" in answer.out
+    assert "no supervisor starts this: it could only fail" in answer.out
+    assert "--accept-unsafe" not in answer.out
     assert "the driver of epoch 1 may live" in answer.out
 
 

@@ -1,4 +1,6 @@
+import socket
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
@@ -80,7 +82,27 @@ def test_json_tells_how_a_driver_gets_on(terminal: Terminal) -> None:
     }
 
 
-def test_a_driver_that_runs_and_gets_nowhere_is_told_before_it_is_an_alarm(terminal: Terminal) -> None:
+@pytest.fixture
+def answering(terminal: Terminal) -> Iterator[Terminal]:
+    """With a server that accepts connections: a query that stays at one batch has its source asked for."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        terminal.declare(ORDERS, source={"kafka": {"bootstrap_servers": f"127.0.0.1:{server.getsockname()[1]}"}})
+        yield terminal
+
+
+def test_a_source_that_does_not_answer_a_query_at_its_batch_is_told(terminal: Terminal) -> None:
+    terminal.started(**at_a_batch(90.0))
+    terminal.make_sound()
+
+    answer = terminal.run("status")
+
+    assert answer.code == 3
+    assert "orders: it does not get on: 127.0.0.1:9092 has not answered for 90 s" in answer.out
+    assert terminal.run("reconcile").code == 3
+
+
+def test_a_driver_that_runs_and_gets_nowhere_is_told_before_it_is_an_alarm(answering: Terminal) -> None:
+    terminal = answering
     terminal.started(**at_a_batch(90.0))
     terminal.make_sound()
 
@@ -91,7 +113,8 @@ def test_a_driver_that_runs_and_gets_nowhere_is_told_before_it_is_an_alarm(termi
     assert "reported after 10m" in answer.out
 
 
-def test_a_driver_that_is_plainly_at_work_needs_no_words(terminal: Terminal) -> None:
+def test_a_driver_that_is_plainly_at_work_needs_no_words(answering: Terminal) -> None:
+    terminal = answering
     terminal.started(**(at_a_batch(90.0) | {"executors": 2}))
     terminal.make_sound()
 

@@ -9,6 +9,7 @@ from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import BaseOperator, Context, Param
 from airflow.sdk.exceptions import AirflowFailException
 
+from streamops.airflow.page_text import as_markdown, fitting
 from streamops.airflow.services import build_desk
 from streamops.airflow.triggers.act import ActTrigger
 from streamops.control.records import DriverEnded
@@ -105,12 +106,12 @@ def plan_of(desk: StreamOperations, asked: ActRequest) -> ActPlan:
     try:
         return desk.plan(asked.act, reason=asked.reason, terms=asked.terms)
     except (ControlLogError, SettingsError) as error:
-        raise AirflowFailException(printable(str(error))) from error
+        raise AirflowFailException("\n".join(fitting(printable(str(error))))) from error
 
 
-def lines_of(plan: ActPlan) -> str:
+def lines_of(plan: ActPlan) -> list[str]:
     """The plan as a log may show it: what people typed can't move a cursor there, nor turn a line round."""
-    return "\n".join(printable(line) for line in plan.lines)
+    return [printable(line) for line in plan.lines]
 
 
 def find_on_record(desk: StreamOperations, asked: ActRequest, log: Any) -> FoundRequest | None:
@@ -131,7 +132,7 @@ class _ActsOperator(BaseOperator):
     def _plan(self, desk: StreamOperations, asked: ActRequest) -> ActPlan:
         """The plan, in the log."""
         plan = plan_of(desk, asked)
-        self.log.info(lines_of(plan))
+        self.log.info("\n".join(lines_of(plan)))
         for warning in plan.warnings:
             self.log.warning("stream=%s %s", asked.stream, warning)
         return plan
@@ -154,9 +155,8 @@ class PlanActOperator(_ActsOperator):
         if plan.in_vain and asked.act is Act.ADOPT:
             self.log.warning("stream=%s is adopted, and no start follows yet: %s", asked.stream, plan.in_vain)
         elif plan.in_vain:
-            raise AirflowFailException(
-                f"{plan.in_vain}\nNothing is put on record: no driver would come of {asked.act}."
-            )
+            why = f"{plan.in_vain}\nNothing is put on record: no driver would come of {asked.act}."
+            raise AirflowFailException("\n".join(fitting(why)))
 
 
 class ApproveActOperator(ApprovalOperator):
@@ -179,7 +179,7 @@ class ApproveActOperator(ApprovalOperator):
         if find_on_record(desk, asked, self.log):
             return None
         self.subject = f"Approve: {asked.act} {asked.stream}"
-        self.body = f"```\n{lines_of(plan_of(desk, asked))}\n```"
+        self.body = as_markdown(lines_of(plan_of(desk, asked)))
         return super().execute(context)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
@@ -273,7 +273,7 @@ class VerifyActOperator(_ActsOperator):
             self.log.info("stream=%s %s: %s", asked.stream, asked.act, event["evidence"])
             return dict(event)
         missing = "did not come about" if event["stage"] == Stage.FAILED else "has not come about in time"
-        raise AirflowFailException(f"{event['evidence']}\n{asked.act} {asked.stream} {missing}")
+        raise AirflowFailException("\n".join(fitting(f"{event['evidence']}\n{asked.act} {asked.stream} {missing}")))
 
 
 def _scalars(awaits: AwaitedStart | None) -> dict[str, int]:
