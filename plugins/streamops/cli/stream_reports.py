@@ -1,9 +1,7 @@
 """`streamops status`, `lag`, `plan`, `history`, `logs`: the commands that read streams and change nothing."""
 
 import os
-import queue
 import socket
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -12,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamops.backfill.status import BackfillStatus
+from streamops.bounded_pool import WorkLimits, work_on
 from streamops.cli.options import AsJson, Stream, Streams, duration, session_of
 from streamops.cli.wiring import Session
 from streamops.clock import Clock
 from streamops.control.records import DriverEnded, DriverHandle, Record, Submitted
 from streamops.errors import LaunchError, ObjectNotFoundError, SettingsError, StreamOpsError
 from streamops.explanation import explain as explain_stream
-from streamops.fleet.bounded_pool import work_on
 from streamops.fleet.newest_verdicts import LIMITS, newest_verdicts
 from streamops.kafka.broker import access_of
 from streamops.operations.snapshot import ActContext, outlook_of
@@ -37,7 +35,8 @@ if TYPE_CHECKING:
     from streamops.settings import SettingsProblem
 
 
-THREADS = 8
+LONGEST_REPORT = timedelta(minutes=10)
+"""For all streams."""
 
 
 def statuses_of(
@@ -51,32 +50,15 @@ def statuses_of(
     """The status of each stream, in order; with `around`, also who looks after it and running against declared; with
     `backfills`, those of its backfills that are not finished.
 
-    When no look at all ends for as long as `patience`, the streams that are left are unknown. Threads that hang in
-    a dead file system are daemons, so that they can't keep the process alive.
+    One whose look takes longer than `patience` is unknown.
     """
-    waiting: queue.SimpleQueue[StreamSpec] = queue.SimpleQueue()
-    done: queue.SimpleQueue[StreamStatus] = queue.SimpleQueue()
-    for spec in specs:
-        waiting.put(spec)
 
-    def work() -> None:
-        while True:
-            try:
-                spec = waiting.get_nowait()
-            except queue.Empty:
-                return
-            status = status_of(spec, look, around)
-            done.put(replace(status, backfills=_unfinished(spec, backfills)) if backfills else status)
+    def look_at(spec: StreamSpec) -> StreamStatus:
+        status = status_of(spec, look, around)
+        return replace(status, backfills=_unfinished(spec, backfills)) if backfills else status
 
-    for _ in range(min(THREADS, len(specs))):
-        threading.Thread(target=work, name="streamops-look", daemon=True).start()
-    found: dict[str, StreamStatus] = {}
-    while len(found) < len(specs):
-        try:
-            status = done.get(timeout=patience.total_seconds())
-        except queue.Empty:
-            break
-        found[status.stream] = status
+    worked = work_on(specs, look_at, pace=WorkLimits(limit=patience, budget=LONGEST_REPORT))
+    found = {one.answer.stream: one.answer for one in worked if one.answer}
     silence = f"no answer within {patience.total_seconds():.0f} s"
     return tuple(found.get(spec.name) or StreamStatus.unreachable(spec, silence) for spec in specs)
 

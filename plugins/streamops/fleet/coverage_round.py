@@ -12,12 +12,12 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from streamops.bounded_pool import Worked, WorkLimits, WorkResult, work_on
 from streamops.catalogue.watch import HealthSample
 from streamops.clock import Clock
 from streamops.control.layout import control_folder
 from streamops.diagnosis.checkup_text import printable
 from streamops.errors import StreamOpsError
-from streamops.fleet.bounded_pool import Worked, WorkLimits, WorkResult, work_on
 from streamops.fleet.observe_health import HealthLook
 from streamops.fleet.verdict_change import OnChange, Subject
 from streamops.fleet.verdict_store import (

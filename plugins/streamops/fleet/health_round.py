@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from streamops.bounded_pool import WorkResult, work_on
 from streamops.clock import Clock
 from streamops.control.records import Author
 from streamops.errors import StreamOpsError
-from streamops.fleet.bounded_pool import WorkResult, work_on
 from streamops.fleet.observe_health import HealthLook, look_at
 from streamops.fleet.verdict_change import OnChange, record_verdict
 from streamops.fleet.verdict_store import RoundPace, RoundReport, VerdictKeeping, look_of, order_of_round

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from streamops.bounded_pool import WorkLimits, WorkResult, work_on
 from streamops.clock import Clock
 from streamops.errors import StreamOpsError
-from streamops.fleet.bounded_pool import WorkLimits, WorkResult, work_on
 from streamops.fleet.coverage_round import FOLDER, CoveragePace, CoveragePorts, look_at_coverages
 from streamops.fleet.health_history import CHECKPOINTS, HealthHistory
 from streamops.fleet.observe_health import NOTHING_THERE, HealthLook, look_at

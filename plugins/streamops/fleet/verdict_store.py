@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from streamops.bounded_pool import Worked, WorkLimits, WorkResult, work_on
 from streamops.control.state_root import require_state_root
 from streamops.diagnosis.checkup_text import printable
 from streamops.errors import StreamOpsError
-from streamops.fleet.bounded_pool import Worked, WorkLimits, WorkResult, work_on
 from streamops.fleet.health_history import CHECKPOINTS, HealthEntry, HealthHistory, KeptChange, NotedChange
 from streamops.fleet.observe_health import HealthLook, blind_look
 from streamops.fleet.verdict_change import OnChange, Subject, VerdictChange, log_change

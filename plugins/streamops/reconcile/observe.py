@@ -6,14 +6,13 @@ and one sign. The orchestrator is asked about the rest: one call a stream, more 
 
 import logging
 import os
-import queue
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from streamops.backfill.status import BackfillFacts, BackfillPorts, read_backfills
+from streamops.bounded_pool import WorkLimits, work_on
 from streamops.clock import Clock
 from streamops.control.attendance import read_attendance
 from streamops.control.drivers import read_traces
@@ -46,11 +45,12 @@ log = logging.getLogger(__name__)
 S = TypeVar("S")
 T = TypeVar("T")
 
-THREADS = 8
+LONGEST_ROUND = timedelta(minutes=10)
+"""For all streams: nobody waits longer for a report."""
 MOST_VERDICTS = 50
 """Records in a row that are read to find one that is no verdict."""
 PATIENCE = timedelta(seconds=15)
-"""How long nobody at all may answer before the streams that are left count as unreadable."""
+"""How long one stream may take before it counts as unreadable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,34 +293,13 @@ def _read_all(
 
 
 def answers(subjects: Sequence[S], ask: Callable[[S], T], *, patience: timedelta) -> dict[int, T]:
-    """What each subject answers, by its place in the row; without those that were still silent after nobody at all had
-    answered for `patience`. `ask` must not raise.
-
-    Threads that hang in a dead file system are daemons, so that they can't keep the process alive.
-    """
-    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    done: queue.SimpleQueue[tuple[int, T]] = queue.SimpleQueue()
-    for number in range(len(subjects)):
-        waiting.put(number)
-
-    def work() -> None:
-        while True:
-            try:
-                number = waiting.get_nowait()
-            except queue.Empty:
-                return
-            done.put((number, ask(subjects[number])))
-
-    for _ in range(min(THREADS, len(subjects))):
-        threading.Thread(target=work, name="streamops-reconcile", daemon=True).start()
-    found: dict[int, T] = {}
-    while len(found) < len(subjects):
-        try:
-            number, answer = done.get(timeout=patience.total_seconds())
-        except queue.Empty:
-            break
-        found[number] = answer
-    return found
+    """What each subject answers, by its place in the row; without those that took longer than `patience`."""
+    worked = work_on(
+        range(len(subjects)),
+        lambda number: ask(subjects[number]),
+        pace=WorkLimits(limit=patience, budget=LONGEST_ROUND),
+    )
+    return {one.job: one.answer for one in worked if one.answer is not None}
 
 
 def _read(subject: StreamFacts, read: Callable[[StreamFacts], StreamFacts]) -> StreamFacts:

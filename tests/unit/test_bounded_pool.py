@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from streamops.fleet.bounded_pool import Worked, WorkLimits, WorkResult, work_on
+from streamops.bounded_pool import Worked, WorkLimits, WorkResult, work_on
 
 SOON = timedelta(milliseconds=50)
 PATIENT = WorkLimits(seats=4, seat=timedelta(minutes=1), limit=timedelta(minutes=1), budget=timedelta(minutes=1))
