@@ -101,6 +101,13 @@ TAKEN_BACK = {"checkpoint/offsets/5": None}
             id="the newest commit of the source table",
         ),
         pytest.param(
+            "delta-delta",
+            {**COMMITS, "checkpoint/offsets/2": delta(3), f"out/_delta_log/{3:020d}.json": b"{}"},
+            {f"in/_delta_log/{3:020d}.json": None},
+            "a version of the source table taken back that nobody had read",
+            id="the same where the sink has a version of that number",
+        ),
+        pytest.param(
             "files-ledger",
             READ,
             {f"{LOG}/0": text(LINE.format("other", 10, 0))},
