@@ -12,14 +12,14 @@ TEXTS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs
 
 @given(TEXTS)
 def test_lines_end_before_the_edge_unless_one_word_is_longer(text):
-    lines = fitting(text)
+    lines = fitting(text).splitlines()
 
     assert " ".join(" ".join(lines).split()) == " ".join(text.split())
     assert all(len(line) <= LINE or len(line.split()) == 1 for line in lines)
 
 
 def test_each_line_of_a_text_begins_one():
-    assert fitting("commits/4 is empty\nNothing is put on record.") == [
+    assert fitting("commits/4 is empty\nNothing is put on record.").splitlines() == [
         "commits/4 is empty",
         "Nothing is put on record.",
     ]

@@ -94,6 +94,22 @@ def assert_bounds(figures: IncidentFigures) -> None:
     assert max(figures.act_clicks, default=0) <= MOST_CLICKS
 
 
+def assert_refused(stage: OnCallStage, figures: IncidentFigures, stream: str, *, because: str) -> None:
+    """A start by the form: its plan is red with the reason, and nothing is put on record."""
+    refused = stage.act(figures, stream, "start")
+    stage.await_task(refused, "plan", "failed")
+    stage.await_task(refused, "act", "upstream_failed")
+    stage.read_reason(figures, FORM, "plan", awaited=because)
+
+
+def start_again(stage: OnCallStage, figures: IncidentFigures, stream: str) -> None:
+    """By the form, until batches are committed and the list says so."""
+    begin = now()
+    started = stage.act(figures, stream, "start")
+    stage.await_task(started, "verify", "success")
+    stage.await_running(figures, [stream], begin)
+
+
 def assert_red_in_time(figures: IncidentFigures) -> None:
     """`streamops_reconcile` begins once a minute, so a run of it comes on top of the minute."""
     assert figures.first_red_seconds is not None
@@ -109,17 +125,11 @@ def test_c1_an_emptied_commit_is_red_refused_and_mended(stage: OnCallStage) -> N
         stage.await_red(figures, ORDERS, cause=now())
         stage.read_reason(figures, RECONCILE, "reconcile", awaited=f"commits/{newest}")
 
-        refused = stage.act(figures, ORDERS, "start")
-        stage.await_task(refused, "plan", "failed")
-        stage.await_task(refused, "act", "upstream_failed")
-        stage.read_reason(figures, FORM, "plan", awaited=f"commits/{newest}")
+        assert_refused(stage, figures, ORDERS, because=f"commits/{newest}")
 
         for file in (commits / str(newest), commits / f".{newest}.crc"):
             file.unlink(missing_ok=True)
-        begin = now()
-        started = stage.act(figures, ORDERS, "start")
-        stage.await_task(started, "verify", "success")
-        stage.await_running(figures, [ORDERS], begin)
+        start_again(stage, figures, ORDERS)
     assert_bounds(figures)
     assert_red_in_time(figures)
 
@@ -138,16 +148,10 @@ def test_c2_a_lost_offset_is_red_and_put_back(stage: OnCallStage, name: str) -> 
         stage.read_reason(figures, RECONCILE, "reconcile", awaited=reason)
 
         if name == "c2":
-            refused = stage.act(figures, WORDS, "start")
-            stage.await_task(refused, "plan", "failed")
-            stage.await_task(refused, "act", "upstream_failed")
-            stage.read_reason(figures, FORM, "plan", awaited=reason)
+            assert_refused(stage, figures, WORDS, because=reason)
 
         newest.write_bytes(copy)
-        begin = now()
-        started = stage.act(figures, WORDS, "start")
-        stage.await_task(started, "verify", "success")
-        stage.await_running(figures, [WORDS], begin)
+        start_again(stage, figures, WORDS)
     assert_bounds(figures)
     assert_red_in_time(figures)
 
@@ -162,15 +166,10 @@ def test_c3_a_lost_state_file_is_red_refused_and_put_back(stage: OnCallStage) ->
         stage.await_red(figures, WORDS, cause=now())
         stage.read_reason(figures, RECONCILE, "reconcile", awaited=newest.name)
 
-        refused = stage.act(figures, WORDS, "start")
-        stage.await_task(refused, "plan", "failed")
-        stage.read_reason(figures, FORM, "plan", awaited=newest.name)
+        assert_refused(stage, figures, WORDS, because=newest.name)
 
         newest.write_bytes(copy)
-        begin = now()
-        started = stage.act(figures, WORDS, "start")
-        stage.await_task(started, "verify", "success")
-        stage.await_running(figures, [WORDS], begin)
+        start_again(stage, figures, WORDS)
     assert_bounds(figures)
     assert_red_in_time(figures)
 
@@ -201,18 +200,13 @@ def test_e_expired_records_are_given_up_by_name_and_nothing_else_is_lost(stage: 
         stage.await_red(figures, ORDERS, cause)
         stage.read_reason(figures, RECONCILE, "reconcile", awaited="needed are deleted")
 
-        refused = stage.act(figures, ORDERS, "start")
-        stage.await_task(refused, "plan", "failed")
-        stage.read_reason(figures, FORM, "plan", awaited="orders-0")
+        assert_refused(stage, figures, ORDERS, because="orders-0")
 
         accepted = stage.act(figures, ORDERS, "release", ticks=["accept_expired"])
         question = stage.approve(figures, accepted)
         assert "orders-0" in question
         stage.await_task(accepted, "verify", "success")
-        begin = now()
-        started = stage.act(figures, ORDERS, "start")
-        stage.await_task(started, "verify", "success")
-        stage.await_running(figures, [ORDERS], begin)
+        start_again(stage, figures, ORDERS)
     assert_bounds(figures)
     assert_red_in_time(figures)
 

@@ -8,13 +8,13 @@ LINE = 70
 """Characters that the page shows of a failed task's message beside the exception's name, where it is 1400 pixels wide."""
 
 
-def fitting(text: str) -> list[str]:
+def fitting(text: str) -> str:
     """Each line of a text on lines that end before the edge; what is one word, as an address, stays whole."""
-    return [
+    return "\n".join(
         line
         for whole in text.split("\n")
         for line in wrap(whole, LINE, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-    ]
+    )
 
 
 def as_markdown(lines: Iterable[str]) -> str:

@@ -6,7 +6,6 @@ deferred tasks live. Whether a trigger lives is not among it: its sign of attend
 """
 
 import logging
-from collections.abc import Iterator
 from functools import partial
 from typing import Any, cast
 
@@ -63,7 +62,7 @@ def tell(report: Report) -> None:
         return
     news = sum(finding.is_new for finding in critical)
     count = f"{len(critical)} critical, {news} of them new, the others known before"
-    raise AirflowFailException("\n".join((*(line for finding in critical for line in _lines(finding)), count)))
+    raise AirflowFailException("\n".join((*map(_for_the_page, critical), count)))
 
 
 class AirflowFacts:
@@ -142,13 +141,20 @@ def _verdict_ports(settings: Settings) -> VerdictPorts:
     )
 
 
-def _lines(finding: ReconcileFinding) -> Iterator[str]:
+def _for_the_page(finding: ReconcileFinding) -> str:
     """The cause first, each sentence on lines of its own that end before the edge of Airflow's page."""
-    yield from fitting(f"{finding.stream}: {finding.evidence}" if finding.stream else finding.evidence)
-    yield from fitting(f"  {finding.kind} {_age(finding)}: {finding.meaning}")
-    if finding.done:
-        yield from fitting(f"  done: {finding.done}")
-    yield from fitting(f"  repair: {finding.repair}")
+    whose = f"{finding.stream}: " if finding.stream else ""
+    done = (f"  done: {finding.done}",) if finding.done else ()
+    return fitting(
+        "\n".join(
+            (
+                f"{whose}{finding.evidence}",
+                f"  {finding.kind} {_age(finding)}: {finding.meaning}",
+                *done,
+                f"  repair: {finding.repair}",
+            )
+        )
+    )
 
 
 def _age(finding: ReconcileFinding) -> str:

@@ -106,7 +106,7 @@ def plan_of(desk: StreamOperations, asked: ActRequest) -> ActPlan:
     try:
         return desk.plan(asked.act, reason=asked.reason, terms=asked.terms)
     except (ControlLogError, SettingsError) as error:
-        raise AirflowFailException("\n".join(fitting(printable(str(error))))) from error
+        raise AirflowFailException(fitting(printable(str(error)))) from error
 
 
 def lines_of(plan: ActPlan) -> list[str]:
@@ -156,7 +156,7 @@ class PlanActOperator(_ActsOperator):
             self.log.warning("stream=%s is adopted, and no start follows yet: %s", asked.stream, plan.in_vain)
         elif plan.in_vain:
             why = f"{plan.in_vain}\nNothing is put on record: no driver would come of {asked.act}."
-            raise AirflowFailException("\n".join(fitting(why)))
+            raise AirflowFailException(fitting(why))
 
 
 class ApproveActOperator(ApprovalOperator):
@@ -273,7 +273,7 @@ class VerifyActOperator(_ActsOperator):
             self.log.info("stream=%s %s: %s", asked.stream, asked.act, event["evidence"])
             return dict(event)
         missing = "did not come about" if event["stage"] == Stage.FAILED else "has not come about in time"
-        raise AirflowFailException("\n".join(fitting(f"{event['evidence']}\n{asked.act} {asked.stream} {missing}")))
+        raise AirflowFailException(fitting(f"{event['evidence']}\n{asked.act} {asked.stream} {missing}"))
 
 
 def _scalars(awaits: AwaitedStart | None) -> dict[str, int]:

@@ -88,7 +88,7 @@ class StreamOperator(BaseOperator):
         since = (moment(still_since) or datetime.now(UTC)) if still else None
         is_late = is_late or (since is not None and datetime.now(UTC) - since >= PASSING_GRACE)
         if still and (still.needs_a_person or is_late):
-            raise AirflowFailException("\n".join(fitting(_told(self.stream, decision))))
+            raise AirflowFailException(fitting(_told(self.stream, decision)))
         self._sleep(end_at, memory=supervisor.hand_over(), still_since=since.isoformat() if since else "")
 
     def _tell_prospects(self, status: StreamStatus) -> None:
