@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from streamops.control.records import Claimed, DriverEnded, Record, Submitted
 from streamops.failures.classify import cause_of
 from streamops.formatting import brief, counted, moment
+from streamops.operations.act_effects import unsafe_start_text
 from streamops.operations.history import Entries, HistoryEntry, tell
 from streamops.status import AS_WANTED, GETTING_ON, Phase, StreamStatus
 from streamops.verdict import DatedVerdict, Verdict
@@ -167,7 +168,7 @@ def _acts(acts: Sequence[HistoryEntry], hours: str) -> str:
 
 
 def _data(status: StreamStatus, now: datetime) -> str:
-    parts = [f"an unsafe start is not acknowledged, {one.line}" for one in status.unsafe_starts]
+    parts = [f"an unsafe start is not acknowledged, {unsafe_start_text(one)}" for one in status.unsafe_starts]
     parts += [
         _verdict(what, verdict, now, command=f"streamops {command} {status.stream}")
         for what, verdict, command in (

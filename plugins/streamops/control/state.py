@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from streamops.control.records import Author, Claimed, ClaimMode, DriverEnded, Outcome, Position, Submitted, TopicSeen
-from streamops.formatting import counted, moment
 
 MAX_FAILURES_KEPT = 1000
 """Enough for any budget an hour; the rest is in the log for whoever asks."""
@@ -101,12 +100,6 @@ class UnsafeStart:
     """What its plan said."""
     given_up: int
     """Offsets of Kafka that it passed over: at most so many records."""
-
-    @property
-    def line(self) -> str:
-        """In words."""
-        lost = f", {counted(self.given_up, 'Kafka offset')} passed over" if self.given_up else ""
-        return f"epoch {self.epoch} at {moment(self.at)} UTC{lost}: {self.foretold}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

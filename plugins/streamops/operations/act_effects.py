@@ -7,7 +7,8 @@ from streamops.control.attendance import Attendance
 from streamops.control.drivers import QueryStep
 from streamops.control.fold import fold
 from streamops.control.records import Adopted, Author, Body, Claimed, Record
-from streamops.control.state import LogState
+from streamops.control.state import LogState, UnsafeStart
+from streamops.formatting import counted, moment
 from streamops.launch import DriverState
 from streamops.operations.snapshot import Declaration, Drift, StreamSnapshot, drift_between
 from streamops.spec import Mode, StreamSpec
@@ -19,6 +20,12 @@ from streamops.supervision.preflight import plans_for
 
 SHOWN_CHANGES = 8
 """Settings named in a plan; `status --drift` names all."""
+
+
+def unsafe_start_text(start: UnsafeStart) -> str:
+    """A start that lost or repeated data by a person's word."""
+    lost = f", {counted(start.given_up, 'Kafka offset')} passed over" if start.given_up else ""
+    return f"epoch {start.epoch} at {moment(start.at)} UTC{lost}: {start.foretold}"
 
 
 def stop_effect(facts: EpochFacts, spec: StreamSpec, *, force: bool) -> str:

@@ -27,6 +27,7 @@ from streamops.operations.act_effects import (
     rests,
     stop_effect,
     unattended,
+    unsafe_start_text,
 )
 from streamops.operations.act_plan import NOTHING_BESIDE, Act, ActPlan, ActTerms, AwaitedStart
 from streamops.operations.snapshot import StreamSnapshot
@@ -297,7 +298,7 @@ def plan_acknowledge(state: LogState, spec: StreamSpec, *, reason: str) -> ActPl
         stream=spec.name,
         reason=reason,
         records=(Acknowledged.kind,),
-        effects=tuple(f"nobody is reminded any more of {one.line}" for one in state.unsafe_starts),
+        effects=tuple(f"nobody is reminded any more of {unsafe_start_text(one)}" for one in state.unsafe_starts),
     )
 
 

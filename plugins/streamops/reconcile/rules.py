@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from streamops.backfill.status import BackfillStatus, is_left_alone, standing_of
 from streamops.control.attendance import UNATTENDED_AFTER
+from streamops.operations.act_effects import unsafe_start_text
 from streamops.reconcile.attendance import DriverFault, fault_of, named, supervision
 from streamops.reconcile.facts import DeclarationState, FleetFacts, StreamFacts
 from streamops.reconcile.finding import FindingKind, ReconcileFinding, ReconcileRemedy, ReconcileSeverity, finding_of
@@ -284,7 +285,7 @@ def _unsafe_starts(facts: StreamFacts) -> Iterator[ReconcileFinding]:
         facts,
         FindingKind.UNSAFE_START,
         ReconcileSeverity.WARNING,
-        evidence="; ".join(one.line for one in unsafe),
+        evidence="; ".join(map(unsafe_start_text, unsafe)),
         meaning="records were lost or repeated by a person's word",
         repair=f"once whoever needs the data knows, `streamops acknowledge {facts.stream} --reason …`",
     )

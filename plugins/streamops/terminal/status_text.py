@@ -10,7 +10,7 @@ from rich.text import Text
 from streamops.control.state import Desire
 from streamops.formatting import brief, left, moment
 from streamops.liveness import LivenessKind
-from streamops.operations.act_effects import other_files
+from streamops.operations.act_effects import other_files, unsafe_start_text
 from streamops.operations.snapshot import Drift
 from streamops.retention import PartitionState
 from streamops.retention.lag import COLUMNS, FIGURES, MOST_PARTITIONS, StreamLag, row, summary
@@ -87,7 +87,7 @@ def status_notes(status: StreamStatus) -> Iterator[str]:
         )
     yield from _verdict_notes(status)
     if status.unsafe_starts:
-        yield from (f"unsafe start by a person's word: {one.line}" for one in status.unsafe_starts)
+        yield from (f"unsafe start by a person's word: {unsafe_start_text(one)}" for one in status.unsafe_starts)
         yield f"until somebody says that it is known: `streamops acknowledge {status.stream} --reason …`"
     if status.has_odd_records:
         yield (
