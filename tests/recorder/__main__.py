@@ -14,10 +14,12 @@ from recorder.hygiene import machine_names, problems
 from recorder.recording import Place, record, upgrade
 from recorder.scripts.inputs import PARTITIONS
 from support.provoke.broker import Broker
+from support.recording_archives import ARCHIVES, pack, unpack_all
 
 BASE = Path("/tmp/streamops-recording")
 """File sources record where their input lies: a place that tells nothing of the machine."""
-TARGET = PROJECT / "tests" / "data" / "checkpoints"
+TARGET = BASE / "recorded"
+"""All recordings, unpacked: what is not made anew stays as it is."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -42,12 +44,17 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{BASE} is there already: another recording runs, or one was cut off; remove it then", file=sys.stderr)
         return 1
     try:
+        unpack_all(TARGET)
         failed = [text for version, recipes in chosen.items() if (text := _record_version(version, recipes))]
+        unfit = list(problems(TARGET, names=machine_names()))
+        if not unfit:
+            for version in chosen:
+                pack(TARGET, version)
     finally:
         if not arguments.keep:
             shutil.rmtree(BASE, ignore_errors=True)
-    found = [*failed, *problems(TARGET, names=machine_names())]
-    print("\n".join(found) or f"recorded in {TARGET.relative_to(PROJECT)}", file=sys.stderr)
+    found = [*failed, *unfit]
+    print("\n".join(found) or f"recorded in {ARCHIVES.relative_to(PROJECT)}", file=sys.stderr)
     return 1 if found else 0
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from streamops.engines import Engine, engine_of
+from support.recording_archives import unpacked
 
-RECORDINGS = Path(__file__).parents[1] / "data" / "checkpoints"
+RECORDINGS = unpacked()
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@
 
 import io
 import json
+import lzma
 import zipfile
 from functools import cache
 
@@ -26,6 +27,7 @@ from streamops.checkpoint.state_files import Provider
 from streamops.checkpoint.state_metadata import parse_snapshot_zip, parse_spark_checksum
 from streamops.places.sink_log import read_sink_log
 from streamops.storage.local import LocalStorage
+from support.recording_archives import archive_of, pack
 from support.recordings import RECORDINGS, recordings
 
 ALL = recordings()
@@ -79,6 +81,14 @@ def test_everything_in_the_catalogue_is_recorded():
 
 def test_recordings_are_small_and_tell_of_no_machine():
     assert list(problems(RECORDINGS)) == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_version_that_did_not_change_is_packed_as_it_was(version, tmp_path):
+    pack(RECORDINGS, version, into=tmp_path)
+
+    again, kept = archive_of(version, tmp_path), archive_of(version)
+    assert lzma.decompress(again.read_bytes()) == lzma.decompress(kept.read_bytes())
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,14 @@
 """Blocks of SST files that real Spark wrote: whole, and with one bit turned."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streamops.checkpoint.sst_blocks import sst_number, sst_trouble
+from support.recordings import RECORDINGS
 from support.rocksdb import EMPTY_SST
 
-RECORDED = {file.name: file for file in sorted((Path(__file__).parents[2] / "data").rglob("*.sst"))}
+RECORDED = {file.name: file for file in sorted(RECORDINGS.rglob("*.sst"))}
 """SST files that real Spark wrote, in the recorded checkpoints."""
 FOOTER = 53
 UNPACKED = sorted(name for name, file in RECORDED.items() if "3.5.9" not in file.parts)

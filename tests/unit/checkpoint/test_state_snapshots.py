@@ -1,7 +1,5 @@
 """Whether RocksDB snapshots are whole, told from sizes."""
 
-from pathlib import Path
-
 import pytest
 
 from streamops.checkpoint.inspect import inspect_checkpoint
@@ -11,11 +9,12 @@ from streamops.storage import join
 from streamops.storage.memory import MemoryStorage
 from support.base_checkpoint import ADDRESS, files, stored
 from support.counting_storage import CountingStorage
+from support.recordings import RECORDINGS
 from support.rocksdb import EMPTY_SST, snapshot_zip, store_at
 from support.state_files import CHANGES
 from support.storage import SwitchableStorage
 
-RECORDED = sorted((Path(__file__).parents[2] / "data").rglob("*.sst"))
+RECORDED = sorted(RECORDINGS.rglob("*.sst"))
 """SST files that real Spark wrote."""
 SST, ZIP = "state/0/0/SSTs/000008-0a1b.sst", "state/0/0/5.zip"
 V2_COMMIT = b'v2\n{"nextBatchWatermarkMs":0,"stateUniqueIds":{"0":[["0a1b2c3d-0000-4000-8000-00000000000a"]]}}'

@@ -2,7 +2,6 @@
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -17,9 +16,9 @@ from streamops.spark.prepared_batch import next_step, prepare_step, read_prepare
 from streamops.storage.memory import MemoryStorage
 from support.backfills import a_plan, offsets
 from support.plans import plan_of
+from support.recordings import RECORDINGS
 
 CHECKPOINT = "file:///c/orders.backfills/march/checkpoint"
-RECORDED = Path(__file__).parents[2] / "data" / "checkpoints"
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CONF = {"spark.sql.shuffle.partitions": "2"}
 PLAN = a_plan(chunks=(offsets(7, 10), offsets(8, 11), offsets(9, 12)))
@@ -216,7 +215,7 @@ def test_a_commit_that_spark_did_not_write_is_refused(storage):
 @pytest.mark.parametrize("version", ["3.5.9", "4.0.5", "4.1.4", "4.2.0"])
 def test_all_that_spark_pins_is_pinned(version):
     pinned = set()
-    for file in (RECORDED / version).glob("*/checkpoint/offsets/[0-9]*"):
+    for file in (RECORDINGS / version).glob("*/checkpoint/offsets/[0-9]*"):
         lines = file.read_bytes().split(b"\n")
         header = json.loads(lines[1]) if len(lines) > 1 and lines[1].startswith(b"{") else {}
         pinned |= set(header.get("conf", {}))
