@@ -280,6 +280,13 @@ def _renumber(patient: Patient, finding: Finding) -> None:
         file.write_text("\n".join([version, *entries]))
 
 
+def _leave_each_once(patient: Patient, finding: Finding) -> None:
+    for name in re.findall(r"sources/\w+/\d+(?:\.compact)?", str(finding["evidence"])):
+        file = patient.checkpoint / name
+        version, *lines = file.read_text().split("\n")
+        file.write_text("\n".join([version, *dict.fromkeys(lines)]))
+
+
 def _rebuild_on_entry_below(patient: Patient, finding: Finding) -> None:
     patient.rebuild(_batch(finding), _batch(finding) - 1)
 
@@ -677,6 +684,11 @@ WAYS: dict[str, tuple[Way, ...]] = {
     "renumbered-source-entries": (
         Way(name="restore", phrase="restore them from a copy", act=_restore_misplaced),
         Way(name="renumber", phrase="put their own number back as batchId", act=_renumber),
+    ),
+    "repeated-source-entries": (
+        Way(name="restore", phrase="restore them from a copy", act=_restore_misplaced),
+        Way(name="once", phrase="leave each input file in there once", act=_leave_each_once),
+        Way(name="name the other", phrase="path and time of the input file that none of them names"),
     ),
     "unpinned-partitions": (
         Way(

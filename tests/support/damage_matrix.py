@@ -295,6 +295,15 @@ def _renumbered(text: str) -> str:
     return text.replace('"batchId":3', '"batchId":40')
 
 
+def _path_of_the_one_before(text: str) -> str:
+    """An entry of a source's log that names the input file of the batch before."""
+    return text.replace("/4.json", "/3.json")
+
+
+def _doubled(text: str) -> str:
+    return f"{text}\n{text}"
+
+
 def _without_path(text: str) -> str:
     """An entry of a source's log that names no file."""
     return json.dumps(json.loads(text) | {"path": None}, separators=(",", ":"))
@@ -361,6 +370,15 @@ OFFSET_ROWS = (
         damage=(line("sources/0/4", 2, _without_path), gone("commits/4")),
         runs=None,
         error='Cannot invoke "String.length()"',
+    ),
+    Row(code="Q7k", damage=(line("sources/0/4", 2, _doubled),), runs=5),
+    Row(code="Q7l", damage=(line("sources/0/4", 2, _doubled), gone("commits/4")), runs=4, repeats=True),
+    Row(code="Q7m", damage=(line("sources/0/4", 2, _path_of_the_one_before),), runs=5, repeats=True),
+    Row(
+        code="Q7n",
+        damage=(line("sources/0/4", 2, _path_of_the_one_before), gone("commits/4")),
+        runs=4,
+        repeats=True,
     ),
     Row(code="Q8a", damage=(follows("offsets/4", b"\xff"),), runs=None, error="Input length = 1"),
     Row(code="Q8b", damage=(follows("offsets/3", b"\xff"),), runs=None, error="Input length = 1"),

@@ -266,6 +266,56 @@ def misplaced_source_entries(snapshot: CheckpointSnapshot, expected: Expectation
         )
 
 
+def repeated_source_entries(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
+    """A source's log names an input file twice: a line was doubled, or the path of another one edited.
+
+    A batch reads a file as often as its own id names it. A file named under two ids stands where another one did, which then
+    is new to the source (FileStreamSource, tried on 4.2.0). Spark itself names a file again only where it has forgotten it:
+    written anew, `maxFileAge` later.
+    """
+    reached = {source.folder: source.log_offset for source in snapshot.file_sources}
+    longest_ms = expected.max_file_age // timedelta(milliseconds=1)
+    for source in snapshot.sources.sources:
+        again = [
+            (earlier, later)
+            for earlier, later in source.repeated
+            if abs(later.modified_ms - earlier.modified_ms) < longest_ms
+            and (earlier.log_id != later.log_id or _is_to_run(later.log_id, source.folder, snapshot, reached))
+        ]
+        if not again:
+            continue
+        path = f"sources/{source.folder}"
+        ids = sorted({entry.log_id for pair in again for entry in pair})
+        files = list(dict.fromkeys(f"{path}/{_file_of(source.log, log_id)}" for log_id in ids))
+        is_doubled = all(earlier.log_id == later.log_id for earlier, later in again)
+        evidence = f"{listed([repr(later.path) for _, later in again], SHOWN)} named twice in {listed(files, SHOWN)}"
+        comes = "reads it twice" if is_doubled else "or the one after it reads again what was read, without an error"
+        yield Finding(
+            rule="repeated-source-entries",
+            severity=Severity.CRITICAL,
+            file=files[-1],
+            evidence=evidence,
+            meaning=f"batch {snapshot.facts.next_batch} {comes}",
+            repair="restore them from a copy; otherwise "
+            + (
+                "leave each input file in there once"
+                if is_doubled
+                else "give the entry that was edited the path and time of the input file that none of them names"
+            ),
+            not_when="when the file was written anew and the source's `maxFileAge` is shorter than what is given here",
+            start=StartEffect(
+                kind=AtStart.REPEATS,
+                summary=f"{evidence}: batch {snapshot.facts.next_batch} {comes}",
+                in_flight_only=is_doubled and all(log_id <= reached[source.folder] for log_id in ids),
+            ),
+        )
+
+
+def _file_of(log: CompactLog, log_id: int) -> str:
+    """Where a start finds the entries of an id."""
+    return log.file_name(max(log_id, log.newest_compact))
+
+
 def lost_input(snapshot: CheckpointSnapshot, expected: Expectations) -> Iterator[Finding]:
     """Input files of a batch that will run are gone. [P20]"""
     if not snapshot.lost_inputs:

@@ -7,7 +7,7 @@ the batch id: it is the `logOffset` of the offset log.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -80,6 +80,8 @@ class SourceLogFacts:
     """Those of `renumbered` whose own entries stand in another file of the log."""
     left_out: tuple[int, ...] = ()
     """Log ids up to the newest compact file that had input of which the compact file, the only one read, says nothing."""
+    repeated: tuple[tuple[SourceFile, SourceFile], ...] = ()
+    """Entries with the path of one before them, behind that one; of those that a start reads, the first of them."""
     youngest_ms: int = 0
     """The latest time of any input file in the entries that were read; 0 for none."""
     absent: tuple[IdRange, ...] = ()
@@ -198,6 +200,7 @@ class _Reading:
         self._renumbered: tuple[int, ...] = ()
         self._exchanged: tuple[int, ...] = ()
         self._left_out: tuple[int, ...] = ()
+        self._repeated: tuple[tuple[SourceFile, SourceFile], ...] = ()
         self._entries: dict[str, list[SourceFile]] = {}
         self._nameless: dict[str, list[int]] = {}
         """Ids of entries without a path."""
@@ -269,6 +272,8 @@ class _Reading:
         self._unlisted = tuple(known for known in astray if known not in own | listed)
         self._renumbered = tuple(sorted(own))
         self._exchanged = tuple(sorted(own & listed))
+        if not astray:
+            self._repeated = tuple(_repeated(entry for known in newer for entry in files[known]))[:SHOWN]
         if log.newest_compact in files and log.newest_compact not in astray:
             self._left_out = self._not_carried_over(log, files[log.newest_compact])
 
@@ -324,6 +329,7 @@ class _Reading:
             renumbered=self._renumbered,
             exchanged=self._exchanged,
             left_out=self._left_out,
+            repeated=self._repeated,
             youngest_ms=max((entry.modified_ms for read in self._entries.values() for entry in read), default=0),
             absent=self._absent,
             unread=tuple(self._unread[:SHOWN]),
@@ -388,6 +394,14 @@ class _Reading:
         except StorageError as error:
             self._unreachable[file] = BrokenSourceFile(file=file, reason=str(error))
         return None
+
+
+def _repeated(entries: Iterable[SourceFile]) -> Iterator[tuple[SourceFile, SourceFile]]:
+    known: dict[str, SourceFile] = {}
+    for entry in entries:
+        if entry.path in known:
+            yield known[entry.path], entry
+        known[entry.path] = entry
 
 
 def _is_file(storage: ReadableStorage, place: str, name: str) -> bool:

@@ -91,6 +91,7 @@ DEPTH_RULES: tuple[Callable[[CheckpointSnapshot, Expectations], Iterator[Finding
     source_log_rules.unreadable_source_log,
     source_log_rules.misplaced_source_entries,
     source_log_rules.renumbered_source_entries,
+    source_log_rules.repeated_source_entries,
     source_log_rules.unreachable_source_log,
     state_conf_rules.unfit_state_confs,
     state_conf_rules.unsaid_checkpoint_format,

@@ -401,6 +401,35 @@ LOUD = [
         rules=("renumbered-source-entries", "pending-batch"),
     ),
     Row(
+        because="991:22: the entry of the batch in flight stands twice in its file",
+        files=files(commits_4=None) | {"sources/0/4": source_entry(4) + source_entry(4).removeprefix(b"v1")},
+        verdict=CRITICAL,
+        rules=("repeated-source-entries", "pending-batch"),
+    ),
+    Row(
+        because="the entry of the batch in flight names the file of the batch before",
+        files=files(commits_4=None) | {"sources/0/4": source_entry(4).replace(b"/4.json", b"/3.json")},
+        verdict=CRITICAL,
+        rules=("repeated-source-entries", "pending-batch"),
+    ),
+    Row(
+        because="the entry of a committed batch names the file of another one, whose own is new then",
+        files=files() | {"sources/0/2": source_entry(2).replace(b"/2.json", b"/3.json")},
+        verdict=CRITICAL,
+        rules=("repeated-source-entries",),
+    ),
+    Row(
+        because="the entry of a committed batch stands twice in its file, which only says twice what was read",
+        files=files() | {"sources/0/4": source_entry(4) + source_entry(4).removeprefix(b"v1")},
+        verdict=NOTE,
+    ),
+    Row(
+        because="a file that was written anew after maxFileAge is rightly named twice",
+        files=files()
+        | {"sources/0/4": source_entry(4).replace(b"/4.json", b"/3.json").replace(b"1772366400004", b"1773000000000")},
+        verdict=NOTE,
+    ),
+    Row(
         because="input is gone that the source has written down for the next batch",
         files=files(offsets_4=None, commits_4=None),
         verdict=CRITICAL,
