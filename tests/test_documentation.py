@@ -2,11 +2,15 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+from typer.core import TyperGroup
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+from streamops.cli.main import app
+from support.shell_sessions import PAGES, ROOT, arguments, commands
+
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -36,3 +40,17 @@ def test_every_page_is_reached_from_the_readme() -> None:
 
 def test_the_readme_is_read_in_five_minutes() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
+@pytest.mark.parametrize(("page", "command"), sorted(set(commands())))
+def test_every_command_that_a_page_names_is_one(page: str, command: str) -> None:
+    """With its options, those in brackets too: a value may stand for any, and an argument may be left out."""
+    _, *rest = arguments(command.replace("[", "").replace("]", ""))
+    found: Any = typer.main.get_command(app)
+    context = found.context_class(found)
+    while isinstance(found, TyperGroup) and rest:
+        _, found, rest = found.resolve_command(context, rest)
+        assert found is not None, f"there is no such command: {command}"
+        context = found.context_class(found, parent=context)
+    _, left, _ = found.make_parser(context).parse_args(rest)
+    assert left == []

@@ -21,8 +21,8 @@ def plan_lines(planned: PlannedBackfill) -> Iterator[str]:
     yield from (f"           {line}" for line in range_lines(plan))
     yield f"  writes   {plan.table}{'' if plan.is_redirected else ', the table of the stream itself'}"
     if planned.estimate and planned.estimate.seconds is not None:
-        at_most = "at most " if planned.estimate.is_ceiling else ""
-        yield f"  takes    about {at_most}{planned.estimate.seconds:.0f} s ({planned.estimate.reason})"
+        about = "at most" if planned.estimate.is_ceiling else "about"
+        yield f"  takes    {about} {planned.estimate.seconds:.0f} s ({planned.estimate.reason})"
     elif planned.estimate:
         yield f"  takes    nobody knows how long: {planned.estimate.reason}"
     yield from (f"  note     {note}" for note in plan.notes)

@@ -83,7 +83,7 @@ def test_the_stream_s_own_table_is_named_as_such():
     [
         pytest.param(
             BackfillEstimate(seconds=90.0, is_ceiling=True, reason="it was seen to read 5 records a second at least"),
-            "  takes    about at most 90 s (it was seen to read 5 records a second at least)",
+            "  takes    at most 90 s (it was seen to read 5 records a second at least)",
             id="a ceiling",
         ),
         pytest.param(
