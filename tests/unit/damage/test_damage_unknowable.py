@@ -360,3 +360,13 @@ def test_what_stands_behind_a_compact_file_does_not_speak_against_an_excuse_and_
     assert exception_for(Damage(kind=kind, before=before, after=read)) == ""
     newest = {name: content for name, content in before.items() if name != f"{LOG}/3"}
     assert exception_for(Damage(kind=kind, before=before, after={**newest, "in/9.json": b"three|13"})) == ""
+
+
+def test_emptied_metadata_of_an_operator_does_not_speak_against_an_excuse_and_is_none():
+    operator = "checkpoint/state/0/_metadata/metadata"
+    before = {**DELTAS, operator: b"v1\n{}"}
+    kind = BY_NAME["total-hdfs-ledger"]
+
+    assert exception_for(Damage(kind=kind, before=before, after={**before, **SWAPPED, operator: b""}))
+    assert exception_for(Damage(kind=kind, before=before, after={**before, operator: b""})) == ""
+    assert exception_for(Damage(kind=kind, before=before, after={**before, **SWAPPED, operator: b"v1"})) == ""
