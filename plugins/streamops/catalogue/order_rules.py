@@ -67,7 +67,7 @@ def _is_refused(
 _REFUSALS: dict[type, str] = {
     FileOffset: "assertion failed",
     KafkaOffset: "Some data may have been lost because they are not available in Kafka any more",
-    RateMicroBatchOffset: "INVALID_OFFSET",
+    RateMicroBatchOffset: "MALFORMED_STATE_IN_RATE_PER_MICRO_BATCH_SOURCE",
 }
 
 
@@ -301,7 +301,10 @@ def planned_backwards(facts: CheckpointFacts, expected: Expectations) -> Iterato
 def _moved_back(
     had: SourceOffset | None, has: SourceOffset | None, *, of_what_was_read: bool = False
 ) -> tuple[list[str], list[str]]:
-    """The partitions that are gone, and what stands lower. `of_what_was_read`: without partitions of which nothing was."""
+    """The partitions that are gone, and what stands lower.
+
+    `of_what_was_read`: what makes a source read again, so without partitions of which nothing was read, and without times.
+    """
     match had, has:
         case KafkaOffset(), KafkaOffset():
             return _partitions_back(had, has, of_what_was_read=of_what_was_read)
@@ -314,7 +317,8 @@ def _moved_back(
         case RateOffset(), RateOffset():
             return [], _lower("offset", had.seconds, has.seconds)
         case RateMicroBatchOffset(), RateMicroBatchOffset():
-            return [], _lower("offset", had.offset, has.offset)
+            earlier = [] if of_what_was_read else _lower("timestamp", had.timestamp_ms, has.timestamp_ms)
+            return [], _lower("offset", had.offset, has.offset) + earlier
     return [], []
 
 

@@ -159,8 +159,8 @@ def read_source_log(
 ) -> SourceLogFacts:
     """One source's folder; `log_ids` counts in steps of one. `reads_files`: whether its offsets are those of files.
 
-    `is_restored`: what a start takes as read, which goes by the newest compact file alone for all ids up to it; a batch takes
-    its input from the file of its own id, as long as there is one.
+    `is_restored`: what a start takes as read, which goes by the newest compact file alone for all ids up to it, and by whatever
+    stands in a file; a batch takes the entries with its own id from the file of that id, as long as there is one.
     """
     path = f"{SOURCES}/{folder}"
     try:
@@ -355,7 +355,11 @@ class _Reading:
         return kind
 
     def _take(self, name: str, log_ids: range, *, without: Set[int] = frozenset(), is_restored: bool = False) -> None:
-        found = [entry for entry in self._entries_of(name) if entry.log_id in log_ids and entry.log_id not in without]
+        found = [
+            entry
+            for entry in self._entries_of(name)
+            if is_restored or (entry.log_id in log_ids and entry.log_id not in without)
+        ]
         if not is_restored:
             self._tell_nameless(name, log_ids)
         self._files_total += len(found)

@@ -171,6 +171,15 @@ def test_what_a_start_takes_as_read_goes_by_the_compact_file():
     assert "edited" in input_names(read(files, range(11), reads_files=True))
 
 
+def test_what_a_start_takes_as_read_goes_by_whatever_stands_in_a_file():
+    """992:466: two files have changed places; FileStreamSource takes every entry, whatever its number (tried on 4.2.0)."""
+    files = file_source([0, 1, 2])
+    files["0/0"], files["0/2"] = files["0/2"], files["0/0"]
+
+    assert input_names(read(files, range(3), reads_files=True, is_restored=True)) == ["2", "1", "0"]
+    assert input_names(read(files, range(3), reads_files=True)) == ["1"]
+
+
 def test_an_entry_of_a_compact_file_with_another_number_is_not_left_out():
     """Its file is known to have been read, whatever the number."""
     files = file_source(["9.compact", 10])

@@ -370,3 +370,14 @@ def test_emptied_metadata_of_an_operator_does_not_speak_against_an_excuse_and_is
     assert exception_for(Damage(kind=kind, before=before, after={**before, **SWAPPED, operator: b""}))
     assert exception_for(Damage(kind=kind, before=before, after={**before, operator: b""})) == ""
     assert exception_for(Damage(kind=kind, before=before, after={**before, **SWAPPED, operator: b"v1"})) == ""
+
+
+def test_state_of_the_batch_in_flight_that_is_gone_does_not_speak_against_an_excuse_and_is_none():
+    in_flight = {**DELTAS, "checkpoint/commits/4": commit(0)}
+    committed = {**in_flight, "checkpoint/commits/5": commit(0)}
+    gone = {f"{STATE}/6.delta": None}
+    another = {f"{STATE}/5.delta": b"six!"}
+
+    assert excuse("total-hdfs-ledger", in_flight, {**gone, **another})
+    assert excuse("total-hdfs-ledger", in_flight, gone) == ""
+    assert excuse("total-hdfs-ledger", committed, {**gone, **another}) == ""

@@ -647,6 +647,16 @@ LOUD = [
         rules=("backward-range", "pending-batch"),
     ),
     Row(
+        because="991:290: the time of a rate goes back while a batch is in flight",
+        files=files(
+            offsets_3=entry(3, source='{"offset":5,"timestamp":9}'),
+            offsets_4=entry(4, source='{"offset":6,"timestamp":-2}'),
+            commits_4=None,
+        ),
+        verdict=CRITICAL,
+        rules=("backward-range", "pending-batch"),
+    ),
+    Row(
         because="a partition is gone from the batch in flight, another ends before it begins",
         files=files(
             offsets_3=kafka_entry(3, '{"t":{"0":9,"1":8}}'), offsets_4=kafka_entry(4, '{"t":{"0":5}}'), commits_4=None
