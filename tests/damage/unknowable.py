@@ -117,10 +117,10 @@ def is_another_valid_state_file(damage: Damage, name: str) -> bool:
 
 
 def is_behind_the_mark_of_the_end(damage: Damage, name: str) -> bool:
-    """Only the empty block in which a stream of lz4 ends was changed: Spark stops at the mark of its own before it."""
+    """Only the empty block in which a stream of lz4 ends was changed, or more follows: Spark stops at its own mark before it."""
     before, after = damage.before.get(name, b""), damage.after.get(name, b"")
     has_one = name.startswith("checkpoint/state/") and before[-LAST_BLOCK:].startswith(b"LZ4Block")
-    return has_one and len(before) == len(after) and before[:-LAST_BLOCK] == after[:-LAST_BLOCK]
+    return has_one and len(before) <= len(after) and before[:-LAST_BLOCK] == after[: len(before) - LAST_BLOCK]
 
 
 LAST_BLOCK = 21

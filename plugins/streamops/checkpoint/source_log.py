@@ -269,7 +269,10 @@ class _Reading:
             for known in astray
             if known != log.newest_compact and any(named[entry.path] == 1 for entry in files[known])
         }
-        self._unlisted = tuple(known for known in astray if known not in own | listed)
+        lost = {known for known in astray if known not in listed}
+        empty = {known for known in astray if not files[known]}
+        # A file that names nothing took the entries of an id with it, perhaps those of another file that changed places with it.
+        self._unlisted = tuple(sorted(lost | empty if lost and empty else lost - own))
         self._renumbered = tuple(sorted(own))
         self._exchanged = tuple(sorted(own & listed))
         if not astray:

@@ -148,6 +148,14 @@ def test_a_file_that_has_changed_places_with_another_is_renumbered():
     assert (facts.renumbered, facts.exchanged, facts.unlisted) == ((0, 5), (0, 5), ())
 
 
+def test_a_file_that_has_changed_places_with_one_that_names_nothing_is_unlisted():
+    """996:273: the entry of the one is under the number of the other, and the entry of that one is nowhere."""
+    files = file_source([0, 1, 2])
+    files["0/2"], files["0/1"] = files["0/1"], b"v1"
+
+    assert read(files, range(2, 3), reads_files=True).unlisted == (1, 2)
+
+
 def test_a_compact_file_that_lacks_an_entry_leaves_its_id_out():
     files = file_source(["9.compact", 10])
     files["0/9.compact"] = log_file(*(entry(log_id) for log_id in range(10) if log_id != 4))

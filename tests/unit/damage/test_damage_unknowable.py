@@ -192,6 +192,13 @@ TAKEN_BACK = {"checkpoint/offsets/5": None}
             id="the last block of lz4",
         ),
         pytest.param(
+            "total-hdfs-ledger",
+            {f"{STATE}/5.delta": b"five" + b"LZ4Block" + bytes(13)},
+            {f"{STATE}/5.delta": b"five" + b"LZ4Block" + bytes(13) + b'{"x":1}'},
+            "bytes that no start reads",
+            id="996:453: something behind the last block of lz4",
+        ),
+        pytest.param(
             "files-ledger", KILLED, TAKEN_BACK, "a batch taken back that only the sink has had", id="taken back"
         ),
     ],
