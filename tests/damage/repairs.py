@@ -281,7 +281,7 @@ def _renumber(patient: Patient, finding: Finding) -> None:
 
 
 def _leave_each_once(patient: Patient, finding: Finding) -> None:
-    for name in re.findall(r"sources/\w+/\d+(?:\.compact)?", str(finding["evidence"])):
+    for name in _named_source_files(finding):
         file = patient.checkpoint / name
         version, *lines = file.read_text().split("\n")
         file.write_text("\n".join([version, *dict.fromkeys(lines)]))
@@ -370,8 +370,12 @@ def _rewrite_misplaced(patient: Patient, finding: Finding) -> None:
 
 
 def _restore_misplaced(patient: Patient, finding: Finding) -> None:
-    for name in re.findall(r"sources/\w+/\d+(?:\.compact)?", str(finding["evidence"])):
+    for name in _named_source_files(finding):
         patient.restore(f"checkpoint/{name}")
+
+
+def _named_source_files(finding: Finding) -> list[str]:
+    return re.findall(r"sources/\w+/\d+(?:\.compact)?", str(finding["evidence"]))
 
 
 def _put_input_back(patient: Patient, finding: Finding) -> None:

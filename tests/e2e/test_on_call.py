@@ -142,14 +142,15 @@ def test_c2_a_lost_offset_is_red_and_put_back(stage: OnCallStage, name: str) -> 
         offsets = stage.installation.checkpoint(WORDS) / "offsets"
         newest = max((file for file in offsets.iterdir() if file.name.isdigit()), key=lambda file: int(file.name))
         copy = newest.read_bytes()
-        newest.unlink()  # Its side file is left, and keeps a start from writing the entry again.
+        newest.unlink()
+        newest.with_name(f".{newest.name}.crc").unlink(missing_ok=True)
         stage.await_red(figures, WORDS, cause=now())
-        # It names the side file or, where a driver had told of the batch, the control log: both are true.
-        reason = "a start is"
+        # Either the commits reach it or, where a driver had told of it, the control log has seen it.
+        reason = f"batch {newest.name}"
         stage.read_reason(figures, RECONCILE, "reconcile", awaited=reason)
 
         if name == "c2":
-            assert_refused(stage, figures, WORDS, because="a start now is")
+            assert_refused(stage, figures, WORDS, because=reason)
 
         newest.write_bytes(copy)
         start_again(stage, figures, WORDS)

@@ -269,7 +269,7 @@ class _Reading:
             for known in astray
             if known != log.newest_compact and any(named[entry.path] == 1 for entry in files[known])
         }
-        lost = {known for known in astray if known not in listed}
+        lost = set(astray) - listed
         empty = {known for known in astray if not files[known]}
         # A file that names nothing took the entries of an id with it, perhaps those of another file that changed places with it.
         self._unlisted = tuple(sorted(lost | empty if lost and empty else lost - own))
